@@ -1,0 +1,58 @@
+package cadre
+
+// ActorKind says what sort of caller acted.
+type ActorKind string
+
+const (
+	ActorOperator ActorKind = "operator" // the person who owns the state folder
+	ActorMember   ActorKind = "member"   // a member, by token, by process, or by hand
+	ActorSession  ActorKind = "session"  // an agent's session that is no member, or not yet
+	ActorGuest    ActorKind = "guest"    // an agent without a session
+	ActorPolicy   ActorKind = "policy"   // a team's policy, answering for an absent person
+	ActorExternal ActorKind = "external" // another program, through a file
+	ActorCadre    ActorKind = "cadre"    // Cadre itself: recovery, expired leases
+)
+
+// Proof says how an actor was recognised; it comes from the channel, never from
+// a parameter.
+type Proof string
+
+const (
+	ProofOwner    Proof = "os-user"  // the OS user who owns the state folder
+	ProofTerminal Proof = "terminal" // the same, at a terminal
+	ProofToken    Proof = "token"
+	ProofProcess  Proof = "process" // inside a process that Cadre started
+	ProofEnv      Proof = "environment"
+	ProofFile     Proof = "file"
+	ProofInternal Proof = "internal"
+)
+
+// Actor is who did something, and how that was proved.
+type Actor struct {
+	Kind    ActorKind `json:"kind"`
+	Name    string    `json:"name"`
+	Session string    `json:"session,omitempty"`
+	Scope   Scope     `json:"scope,omitempty"` // where a member belongs
+	Role    Role      `json:"role,omitempty"`  // what a token was issued for
+	Proof   Proof     `json:"proof"`
+	By      string    `json:"by,omitempty"` // "operator" where the operator acts as a member
+}
+
+// Self is Cadre acting on its own account.
+var Self = Actor{Kind: ActorCadre, Name: "cadre", Proof: ProofInternal}
+
+func (a Actor) String() string {
+	if a.By != "" {
+		return a.Name + ", by the " + a.By
+	}
+	if a.Name == "" {
+		return string(a.Kind)
+	}
+	return a.Name
+}
+
+// person says whether a human being is provably there: a terminal, or a token
+// that only the operator has.
+func (a Actor) person() bool {
+	return a.Kind == ActorOperator && (a.Proof == ProofTerminal || a.Proof == ProofToken)
+}

@@ -1,0 +1,305 @@
+package cadre
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"time"
+)
+
+// DefaultAskDeadline is how long an ask waits before the team's policy answers it.
+const DefaultAskDeadline = 30 * time.Minute
+
+// AskFor asks for something: that a plan be approved, a permission, an answer.
+type AskFor struct {
+	Kind      AskKind  `json:"kind" arg:"KIND" help:"plan, permission or question"`
+	Text      string   `json:"text" arg:"TEXT" help:"the plan, what is to be permitted, or the question"`
+	Task      TaskID   `json:"task,omitempty" help:"the task it is about; a plan needs one"`
+	Approvers []string `json:"approvers,omitempty" help:"members who may answer; the lead without"`
+}
+
+// Decide opens the ask and tells those who may answer. A newer plan for the same
+// task takes the place of an older one.
+func (v *AskFor) Decide(s Snap, c Command) ([]Event, error) {
+	d, err := begin(s, c)
+	if err != nil {
+		return nil, err
+	}
+	if v.Kind != AskPlan && v.Kind != AskPermission && v.Kind != AskQuestion {
+		return nil, refuse(RuleValue, "%q cannot be asked for: use plan, permission or question", clip(string(v.Kind), 40))
+	}
+	if err := checkMessage(v.Text, ""); err != nil {
+		return nil, err
+	}
+	if v.Kind == AskPlan && v.Task == "" {
+		return nil, refuse(RuleValue, "a plan is for a task").hint("cadre ask for plan TEXT --task ID")
+	}
+	ask := &Ask{Kind: v.Kind, From: d.me, Text: v.Text, Digest: Digest(v.Text)}
+	if v.Task != "" {
+		t, err := d.task(v.Task)
+		if err != nil {
+			return nil, err
+		}
+		ask.Task = t.ID
+	}
+	approvers := v.Approvers
+	if len(approvers) == 0 {
+		approvers = []string{LeadName}
+	}
+	for _, name := range approvers {
+		m, err := d.recipient(name)
+		if err != nil && len(v.Approvers) > 0 {
+			return nil, err
+		}
+		if m != nil && !slices.Contains(ask.Approvers, m.Name) {
+			ask.Approvers = append(ask.Approvers, m.Name)
+		}
+	}
+	if err := d.needMember(); err != nil {
+		return nil, err
+	}
+	if err := d.replacePlan(ask); err != nil {
+		return nil, err
+	}
+	deadline := d.now().Add(DefaultAskDeadline)
+	ask.Deadline = &deadline
+	d.ask(ask)
+	return d.finishAsk(ask)
+}
+
+// finishAsk tells those who may answer.
+func (d *draft) finishAsk(ask *Ask) ([]Event, error) {
+	kinds := map[AskKind]MessageKind{AskPlan: MessagePlanRequest, AskPermission: MessagePermRequest, AskQuestion: MessagePlain, AskShutdown: MessageShutdownRequest}
+	for _, name := range ask.Approvers {
+		if name == d.me {
+			continue
+		}
+		if err := d.post(&Message{To: name, Kind: kinds[ask.Kind], Text: ask.Text, Task: ask.Task, Ask: ask.ID, Summary: summarise("", ask.Text)}); err != nil {
+			return nil, err
+		}
+	}
+	return d.finish()
+}
+
+// replacePlan voids an older plan for the same task.
+func (d *draft) replacePlan(ask *Ask) error {
+	if ask.Kind != AskPlan {
+		return nil
+	}
+	older, err := collect(scan[*Ask](d.Snap, IndexTaskAsk, prefixKey(string(ask.Task)), ""))
+	if err != nil {
+		return err
+	}
+	for _, a := range older {
+		if a.Kind == AskPlan {
+			next := a.Clone()
+			next.State, next.Answer = AskVoid, "a newer plan took its place"
+			d.put(a, next)
+		}
+	}
+	return nil
+}
+
+// Digest names a text by its content.
+func Digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// Answer gives the ask.
+func (v *AskFor) Answer(_ Snap, _ Command, r Receipt) (any, error) { return firstAsk(r), nil }
+
+func firstAsk(r Receipt) *Ask {
+	var last *Ask
+	for _, e := range r.Events {
+		if a, ok := e.After.(*Ask); ok {
+			last = a
+		}
+	}
+	return last
+}
+
+// AskAnswer answers an ask. Approve is nil for a plain answer to a question.
+type AskAnswer struct {
+	ID      AskID  `json:"id" arg:"ID" help:"the ask"`
+	Text    string `json:"text,omitempty" arg:"[TEXT]" help:"the answer, or the reason"`
+	Approve *bool  `json:"approve,omitempty" door:"-" help:"yes or no"`
+	Digest  string `json:"digest,omitempty" help:"refuse unless this is the digest of what was asked"`
+}
+
+// Decide records the answer and what follows from it.
+func (v *AskAnswer) Decide(s Snap, c Command) ([]Event, error) {
+	d, err := begin(s, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkText("answer", v.Text, MaxMessage); err != nil {
+		return nil, err
+	}
+	a, err := d.Ask(v.ID)
+	if err != nil {
+		return nil, err
+	}
+	if a == nil {
+		return nil, refuse(RuleMissing, "there is no ask %s in %s", clip(string(v.ID), 40), d.Scope()).hint("cadre ask list")
+	}
+	if a.State != AskOpen {
+		return nil, refuse(RuleFinished, "ask %s is already %s", a.ID, a.State).hint("cadre ask show %s", a.ID)
+	}
+	if v.Digest != "" && v.Digest != a.Digest {
+		return nil, refuse(RuleVersion, "ask %s is about another text now", a.ID).hint("cadre ask show %s", a.ID)
+	}
+	if v.Approve == nil && a.Kind != AskQuestion && a.Kind != AskPerson {
+		return nil, refuse(RuleValue, "ask %s wants a yes or a no", a.ID).hint("cadre ask approve %s", a.ID)
+	}
+	if err := d.mayAnswer(a); err != nil {
+		return nil, err
+	}
+	next := a.Clone()
+	now := d.now()
+	next.Answer, next.AnsweredBy, next.AnsweredAt = v.Text, d.me, &now
+	switch {
+	case v.Approve == nil:
+		next.State = AskAnswered
+	case *v.Approve:
+		next.State = AskApproved
+	default:
+		next.State = AskRejected
+	}
+	d.put(a, next)
+	if err := d.answered(next); err != nil {
+		return nil, err
+	}
+	return d.finish()
+}
+
+// mayAnswer: never its author; a member only as a named approver; the operator
+// only as a person who is provably there.
+func (d *draft) mayAnswer(a *Ask) error {
+	operator := d.cmd.Actor.Kind == ActorOperator
+	if a.From == d.me && !operator {
+		return refuse(RuleSelf, "%s asked this and cannot answer it", d.me).hint("cadre ask show %s", a.ID)
+	}
+	if d.cmd.Actor.Kind == ActorPolicy || d.cmd.Actor.person() {
+		return nil
+	}
+	if operator {
+		return refuse(RulePerson, "answering as the operator needs a person: a terminal, or an operator token").hint("cadre ask show %s, in a terminal", a.ID)
+	}
+	if !slices.Contains(a.Approvers, d.me) {
+		return refuse(RuleLead, "only %s or the operator may answer ask %s", strings.Join(a.Approvers, ", "), a.ID).hint("cadre ask show %s", a.ID)
+	}
+	return nil
+}
+
+// answered does what an answer means, and tells the one who asked.
+func (d *draft) answered(a *Ask) error {
+	switch {
+	case a.Kind == AskPlan && a.State == AskApproved:
+		t, err := d.Task(a.Task)
+		if err != nil {
+			return err
+		}
+		if t != nil && t.Status != Deleted {
+			next := t.Clone()
+			next.Plan = &PlanGate{Digest: a.Digest, ApprovedBy: a.AnsweredBy}
+			if err := d.putTask(t, next); err != nil {
+				return err
+			}
+		}
+	case a.Kind == AskShutdown && a.State == AskApproved:
+		if err := d.depart(a.Member, "shut down"); err != nil {
+			return err
+		}
+	case a.Kind == AskPerson:
+		t, err := d.Task(a.Task)
+		if err != nil || t == nil || !t.has(FlagPerson) {
+			return err
+		}
+		next := t.Clone()
+		next.Attempts, next.Refusals = 0, 0
+		next.unflag(FlagPerson)
+		return d.putTask(t, next)
+	}
+	kinds := map[AskKind]MessageKind{AskPlan: MessagePlanResponse, AskPermission: MessagePermResponse, AskQuestion: MessagePlain, AskShutdown: MessageShutdownResponse}
+	text := string(a.State)
+	if a.Answer != "" {
+		text += ": " + a.Answer
+	}
+	to, err := d.Member(a.From)
+	if err != nil || to == nil || to.State == StateDeparted || to.Name == d.me {
+		return err
+	}
+	return d.post(&Message{To: a.From, Kind: kinds[a.Kind], Text: text, Summary: clip(text, 80), Task: a.Task, Ask: a.ID})
+}
+
+// Answer gives the ask.
+func (v *AskAnswer) Answer(s Snap, _ Command, _ Receipt) (any, error) { return s.Ask(v.ID) }
+
+// AskApprove says yes.
+type AskApprove struct {
+	ID     AskID  `json:"id" arg:"ID" help:"the ask"`
+	Text   string `json:"text,omitempty" arg:"[NOTE]" help:"a note that goes with it"`
+	Digest string `json:"digest,omitempty" help:"refuse unless this is the digest of what was asked"`
+}
+
+// Decide approves.
+func (v *AskApprove) Decide(s Snap, c Command) ([]Event, error) {
+	yes := true
+	return (&AskAnswer{ID: v.ID, Text: v.Text, Approve: &yes, Digest: v.Digest}).Decide(s, c)
+}
+
+// Answer gives the ask.
+func (v *AskApprove) Answer(s Snap, _ Command, _ Receipt) (any, error) { return s.Ask(v.ID) }
+
+// AskReject says no.
+type AskReject struct {
+	ID   AskID  `json:"id" arg:"ID" help:"the ask"`
+	Text string `json:"text,omitempty" arg:"[REASON]" help:"why, and what would be better"`
+}
+
+// Decide rejects.
+func (v *AskReject) Decide(s Snap, c Command) ([]Event, error) {
+	no := false
+	return (&AskAnswer{ID: v.ID, Text: v.Text, Approve: &no}).Decide(s, c)
+}
+
+// Answer gives the ask.
+func (v *AskReject) Answer(s Snap, _ Command, _ Receipt) (any, error) { return s.Ask(v.ID) }
+
+// AskShutdownOf asks a member to end; the member itself approves or refuses.
+type AskShutdownOf struct {
+	Name   string `json:"name" arg:"NAME" help:"the member"`
+	Reason string `json:"reason,omitempty" help:"why"`
+}
+
+// Decide opens the ask and mails it.
+func (v *AskShutdownOf) Decide(s Snap, c Command) ([]Event, error) {
+	d, err := begin(s, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkText("reason", v.Reason, MaxMessage); err != nil {
+		return nil, err
+	}
+	m, err := d.recipient(v.Name)
+	if err != nil {
+		return nil, err
+	}
+	if m.Role == RoleLead || m.State == StateDeparted {
+		return nil, refuse(RuleMove, "%s cannot be asked to shut down: it is %s", m.Name, m.State).hint("cadre member list")
+	}
+	if err := d.needLead("ask a member to shut down"); err != nil {
+		return nil, err
+	}
+	text := v.Reason
+	if text == "" {
+		text = "please shut down"
+	}
+	ask := d.ask(&Ask{Kind: AskShutdown, From: d.me, Member: m.Name, Text: text, Digest: Digest(text), Approvers: []string{m.Name}})
+	return d.finishAsk(ask)
+}
+
+// Answer gives the ask.
+func (v *AskShutdownOf) Answer(_ Snap, _ Command, r Receipt) (any, error) { return firstAsk(r), nil }

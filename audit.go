@@ -1,0 +1,161 @@
+package cadre
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+)
+
+// Anchor is a head that was kept somewhere, to hold a log against later.
+type Anchor struct {
+	Scope Scope  `json:"scope"`
+	Head  Head   `json:"head"`
+	From  string `json:"from"` // where it was kept
+}
+
+// Finding is one place where a record is not what it must be.
+type Finding struct {
+	Scope Scope  `json:"scope"`
+	Place string `json:"place"` // "event 57", "task 3", "database"
+	What  string `json:"what"`
+}
+
+// AuditReport is what an audit looked at and what it found.
+type AuditReport struct {
+	Scopes   int       `json:"scopes"`
+	Events   int       `json:"events"`
+	Objects  int       `json:"objects"`
+	Anchors  int       `json:"anchors"`
+	Findings []Finding `json:"findings"`
+}
+
+// Auditor is a store that can hold its record against itself and against
+// anchors. It writes nothing.
+type Auditor interface {
+	Audit(context.Context, []Anchor) (*AuditReport, error)
+}
+
+// Backuper is a store that can write a whole copy of itself while it is in use.
+type Backuper interface {
+	Backup(ctx context.Context, path string) error
+}
+
+// ChainCheck walks one scope's stored events in order and finds the first place
+// where the chain does not hold, and every anchor that does not fit.
+type ChainCheck struct {
+	scope   Scope
+	anchors []Anchor
+	state   State
+	head    Head
+	broken  bool
+	out     []Finding
+}
+
+// NewChainCheck begins a check of one scope against the anchors that are its own.
+func NewChainCheck(s Scope, anchors []Anchor) *ChainCheck {
+	c := &ChainCheck{scope: s, state: State{Name: s}}
+	for _, a := range anchors {
+		if a.Scope == s {
+			c.anchors = append(c.anchors, a)
+		}
+	}
+	return c
+}
+
+// Add checks the next stored event: its bytes against its hash, its place in the
+// chain, and its before image against what was there.
+func (c *ChainCheck) Add(seq Seq, hash string, line []byte) {
+	if c.broken {
+		return
+	}
+	var e Event
+	if err := json.Unmarshal(line, &e); err != nil {
+		c.fail(seq, "cannot be read: %v", err)
+		return
+	}
+	want := c.head.advance(e.After)
+	mark, epoch := e.After.(*Log)
+	switch {
+	case HashLine(line) != hash:
+		c.fail(seq, "was changed: its bytes do not have its hash")
+	case e.Prev != c.head.Hash:
+		c.fail(seq, "does not follow the event before it: something was removed, inserted, swapped or rewritten here")
+	case e.Seq != seq || want.Seq != seq:
+		c.fail(seq, "stands in the wrong place: %d was expected, its own number is %d", want.Seq, e.Seq)
+	case !c.fits(e):
+		c.fail(seq, "says that %s was something else before than the log does", e.Object)
+	}
+	if c.broken {
+		return
+	}
+	if epoch && mark.Missing != nil {
+		c.explain(mark.Missing)
+	}
+	e.Hash = hash
+	c.state.Apply(e)
+	c.head = c.state.Head()
+	for i := range c.anchors {
+		if a := &c.anchors[i]; a.Head.Seq == seq && a.Head.Epoch == c.head.Epoch && a.Head.Hash != hash {
+			c.fail(seq, "is not the event that the anchor in %s saw", a.From)
+		}
+	}
+}
+
+// fits compares an event's before image with the object as the log left it.
+func (c *ChainCheck) fits(e Event) bool {
+	have := c.state.objects[e.Object]
+	if have == nil || e.Before == nil {
+		return have == nil && e.Before == nil
+	}
+	return reflect.DeepEqual(fieldsOf(have), fieldsOf(e.Before))
+}
+
+// explain drops the anchors that an epoch already owned up to missing.
+func (c *ChainCheck) explain(gap *Gap) {
+	kept := c.anchors[:0]
+	for _, a := range c.anchors {
+		if a.Head.Epoch == c.head.Epoch && a.Head.Seq >= gap.From && a.Head.Seq <= gap.To {
+			continue
+		}
+		kept = append(kept, a)
+	}
+	c.anchors = kept
+}
+
+func (c *ChainCheck) fail(seq Seq, format string, args ...any) {
+	c.broken = true
+	c.out = append(c.out, Finding{c.scope, fmt.Sprintf("event %d", seq), fmt.Sprintf(format, args...)})
+}
+
+// State is the scope as the log alone makes it, to compare current objects with.
+func (c *ChainCheck) State() *State { return &c.state }
+
+// Finish gives what was found. Every anchor must have been met.
+func (c *ChainCheck) Finish() []Finding {
+	if c.broken {
+		return c.out
+	}
+	for _, a := range c.anchors {
+		switch {
+		case a.Head.Seq > c.head.Seq:
+			c.fail(c.head.Seq+1, "to %d are missing: the anchor in %s saw them", a.Head.Seq, a.From)
+		case !c.knows(a.Head):
+			c.fail(a.Head.Seq, "of epoch %s, which the anchor in %s saw, is not in the log", a.Head.Epoch, a.From)
+		}
+		if c.broken {
+			break
+		}
+	}
+	return c.out
+}
+
+// knows says whether an anchor's epoch is one of the log's.
+func (c *ChainCheck) knows(h Head) bool {
+	for _, e := range c.state.history[(&Log{}).Ref()] {
+		if mark, ok := e.After.(*Log); ok && mark.Epoch == h.Epoch {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,3 @@
+module cadre
+
+go 1.26

@@ -1,0 +1,218 @@
+package cadre
+
+import (
+	"slices"
+	"strings"
+)
+
+// rights is what a caller may do in a scope.
+type rights int
+
+const (
+	nothing rights = iota // not even look
+	reads                 // look
+	works                 // a teammate: claim, and change what it owns or made
+	leads                 // everything in this scope
+)
+
+// identify says who the caller is in this scope, from what the door proved.
+func (d *draft) identify() (me string, r rights, joins *Member, err error) {
+	a := d.cmd.Actor
+	switch a.Kind {
+	case ActorCadre, ActorPolicy, ActorExternal:
+		return a.Name, leads, nil, nil
+	case ActorGuest:
+		return a.Name, reads, nil, nil
+	case ActorOperator:
+		team, err := d.Team()
+		if err == nil && team != nil && team.Creator.Kind == ActorOperator {
+			return LeadName, leads, nil, nil
+		}
+		return string(RoleOperator), leads, nil, err
+	case ActorSession:
+		return d.identifySession(a)
+	}
+	if a.By == "" && a.Scope != d.Scope() {
+		return a.Name, nothing, nil, nil
+	}
+	name, err := d.memberName(a.Name)
+	if err != nil {
+		return "", nothing, nil, err
+	}
+	m, err := d.Member(name)
+	if err != nil {
+		return "", nothing, nil, err
+	}
+	switch {
+	case m != nil && m.State != StateDeparted:
+		return name, m.rights(), nil, nil
+	case a.By == "":
+		return name, nothing, nil, nil
+	}
+	if err := checkMemberName(name); err != nil {
+		return "", nothing, nil, err
+	}
+	return name, works, &Member{Name: name, Role: RoleTeammate, Backend: BackendHand, State: StateIdle, Evidence: "driven by hand"}, nil
+}
+
+// identifySession: a session leads its own list and the teams it created, works
+// where it joined, and may look everywhere.
+func (d *draft) identifySession(a Actor) (string, rights, *Member, error) {
+	if own, err := ParseScope(a.Session); err == nil && (own == d.Scope() || sessionTeam(own) == d.Scope()) {
+		return a.Name, leads, nil, nil
+	}
+	team, err := d.Team()
+	if err != nil {
+		return "", nothing, nil, err
+	}
+	if team != nil && !team.NoLead && team.Creator.Kind == ActorSession && team.Creator.Session == a.Session {
+		return LeadName, leads, nil, nil
+	}
+	for m, err := range scan[*Member](d.Snap, IndexSession, prefixKey(a.Session), "") {
+		if err != nil {
+			return "", nothing, nil, err
+		}
+		return m.Name, m.rights(), nil, nil
+	}
+	return a.Name, reads, nil, nil
+}
+
+// sessionTeam is the list that newer clients give a session.
+func sessionTeam(session Scope) Scope {
+	return "session-" + session[:min(8, len(session))]
+}
+
+func (m *Member) rights() rights {
+	if m.Role == RoleLead {
+		return leads
+	}
+	return works
+}
+
+// memberName makes a member's name of what a caller wrote: name@team means the
+// name, and the operator and a team's creator mean its lead.
+func (d *draft) memberName(s string) (string, error) {
+	name, _, _ := strings.Cut(strings.TrimSpace(strings.TrimPrefix(s, "@")), "@")
+	if name == "" {
+		return "", refuse(RuleName, "a member's name is missing").hint("cadre member list")
+	}
+	team, err := d.Team()
+	if err != nil {
+		return "", err
+	}
+	if team == nil || name == LeadName {
+		return name, nil
+	}
+	if m, err := d.Member(name); err != nil || m != nil {
+		return name, err
+	}
+	if name == string(RoleOperator) || (name != "" && name == team.Creator.Name) {
+		return LeadName, nil
+	}
+	return name, nil
+}
+
+// ownerName checks a name that a task is to belong to. It need not have joined yet.
+func (d *draft) ownerName(s string) (string, error) {
+	name, err := d.memberName(s)
+	if err != nil || name == LeadName || name == string(RoleOperator) {
+		return name, err
+	}
+	if m, err := d.Member(name); err != nil || m != nil {
+		return name, err
+	}
+	return name, checkMemberName(name)
+}
+
+// needMember refuses callers that may only look.
+func (d *draft) needMember() error {
+	if d.rights < works {
+		return refuse(RuleMember, "%s is not a member here and may only look", d.cmd.Actor).hint("cadre team join %s --name NAME", d.Scope())
+	}
+	return nil
+}
+
+func (d *draft) needLead(what string) error {
+	if d.rights < leads {
+		return refuse(RuleLead, "only the lead or the operator may %s", what).hint(`cadre msg send team-lead "please %s"`, what)
+	}
+	return nil
+}
+
+// needAuthor is for what belongs to the plan: subject, edges, owner, deletion.
+func (d *draft) needAuthor(t *Task, what string) error {
+	if d.rights >= leads || (d.rights >= works && t.Author == d.me) {
+		return nil
+	}
+	return refuse(RuleAuthor, "only %s, the lead or the operator may %s task %s", t.Author, what, t.ID).
+		hint(`cadre task comment %s "…"`, t.ID)
+}
+
+// needOwner is for what belongs to the work: status, result, metadata. While a
+// task has no owner any member may.
+func (d *draft) needOwner(t *Task, what string) error {
+	if d.rights >= leads || (d.rights >= works && (t.Owner == d.me || t.Owner == "" || t.Author == d.me)) {
+		return nil
+	}
+	if err := d.needMember(); err != nil {
+		return err
+	}
+	return refuse(RuleOwner, "task %s belongs to %s: only %s, its author, the lead or the operator may %s it", t.ID, t.Owner, t.Owner, what).
+		hint(`cadre msg send %s "…"`, t.Owner)
+}
+
+// mayForce says whether the caller may override a rule: a lead as itself, the
+// operator only as a person who is provably there.
+func (d *draft) mayForce() error {
+	if err := d.needLead("force this"); err != nil {
+		return err
+	}
+	if d.cmd.Actor.Kind == ActorOperator && !d.cmd.Actor.person() {
+		return refuse(RulePerson, "forcing a rule as the operator needs a person: a terminal, or an operator token").
+			hint("run it in a terminal, or as the lead: --as %s", LeadName)
+	}
+	return nil
+}
+
+// near gives the members whose names are closest to one that nobody has.
+func (d *draft) near(name string) ([]string, error) {
+	type candidate struct {
+		name string
+		far  int
+	}
+	var all []candidate
+	for m, err := range d.Members() {
+		if err != nil {
+			return nil, err
+		}
+		if m.State != StateDeparted {
+			all = append(all, candidate{m.Name, distance(strings.ToLower(name), strings.ToLower(m.Name))})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b candidate) int { return a.far - b.far })
+	names := make([]string, 0, 3)
+	for _, c := range all[:min(3, len(all))] {
+		names = append(names, c.name)
+	}
+	return names, nil
+}
+
+// distance is the number of single-letter edits between two names.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost = min(diagonal, row[j], row[j+1]) + 1
+			}
+			diagonal, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
+}

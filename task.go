@@ -1,0 +1,247 @@
+package cadre
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Status is where a task stands.
+type Status string
+
+const (
+	Pending    Status = "pending"
+	InProgress Status = "in_progress"
+	Completed  Status = "completed"
+	Deleted    Status = "deleted"
+)
+
+// ParseStatus reads a status; open and resolved are the words of an older
+// generation for pending and completed.
+func ParseStatus(s string) (Status, error) {
+	switch strings.ToLower(strings.TrimSpace(s)) {
+	case "pending", "open":
+		return Pending, nil
+	case "in_progress", "in-progress":
+		return InProgress, nil
+	case "completed", "resolved", "done":
+		return Completed, nil
+	case "deleted":
+		return Deleted, nil
+	}
+	return "", refuse(RuleValue, "%q is not a status: use pending, in_progress, completed or deleted", clip(s, 40))
+}
+
+// TaskKind tells the plan from what workers note down for themselves.
+type TaskKind string
+
+const (
+	KindPlan     TaskKind = ""         // part of the plan
+	KindTrack    TaskKind = "track"    // made by a member while it worked on another task
+	KindInternal TaskKind = "internal" // a client's record of a running agent
+)
+
+// Flag marks something about a task that a reader must know.
+type Flag string
+
+const (
+	FlagForced     Flag = "forced"       // a rule was overridden; the log says by whom
+	FlagUnaccepted Flag = "unaccepted"   // completed out of order by another program: frees nobody yet
+	FlagPerson     Flag = "needs-person" // attempts are used up
+	FlagForeignID  Flag = "foreign-id"   // the id is not a number
+	FlagOverLimit  Flag = "over-limit"   // larger than Cadre would have allowed
+	FlagUnblocked  Flag = "unblocked"    // a blocker was removed, not completed
+)
+
+// Result is what a finished task left behind.
+type Result struct {
+	Summary string   `json:"summary"`
+	Files   []string `json:"files,omitempty"`
+	Commit  string   `json:"commit,omitempty"`
+}
+
+// Lease is a claim that ends by itself unless its holder renews it. It is
+// measured in time since boot: another boot means it is over.
+type Lease struct {
+	Boot  string        `json:"boot"`
+	Until time.Duration `json:"until"`
+}
+
+// expired compares in boot time, never by the wall clock.
+func (l *Lease) expired(now Time) bool {
+	return l != nil && (l.Boot != now.Boot || now.Up >= l.Until)
+}
+
+// Task is one piece of work. Its edges stand on the blocked side only: the tasks
+// that it blocks are read from an index.
+type Task struct {
+	ID           TaskID                     `json:"id"`
+	Subject      string                     `json:"subject"`
+	Description  string                     `json:"description"`
+	ActiveForm   string                     `json:"activeForm,omitempty"`
+	Owner        string                     `json:"owner,omitempty"`
+	Status       Status                     `json:"status"`
+	BlockedBy    []TaskID                   `json:"blockedBy,omitempty"`
+	OpenBlockers int                        `json:"openBlockers,omitempty"` // of BlockedBy, how many are not finished
+	Metadata     map[string]json.RawMessage `json:"metadata,omitempty"`
+	Kind         TaskKind                   `json:"kind,omitempty"`
+	Priority     int                        `json:"priority,omitempty"`
+	Labels       []string                   `json:"labels,omitempty"`
+	Parent       TaskID                     `json:"parent,omitempty"`
+	Paths        []string                   `json:"paths,omitempty"`
+	Run          string                     `json:"run,omitempty"`
+	Attempts     int                        `json:"attempts,omitempty"`
+	Refusals     int                        `json:"refusals,omitempty"` // how often a gate hook said no
+	Result       *Result                    `json:"result,omitempty"`
+	Plan         *PlanGate                  `json:"plan,omitempty"`
+	Lease        *Lease                     `json:"lease,omitempty"`
+	Fence        uint64                     `json:"fence,omitempty"`
+	Flags        []Flag                     `json:"flags,omitempty"`
+	Unblocked    []TaskID                   `json:"unblocked,omitempty"` // who waited for it when it was removed
+	Version      uint64                     `json:"version"`
+	CreatedAt    time.Time                  `json:"createdAt"`
+	UpdatedAt    time.Time                  `json:"updatedAt"`
+	StartedAt    *time.Time                 `json:"startedAt,omitempty"`
+	CompletedAt  *time.Time                 `json:"completedAt,omitempty"`
+	Author       string                     `json:"author"`
+}
+
+// PlanGate keeps a task from starting before its plan was approved.
+type PlanGate struct {
+	Digest     string `json:"digest,omitempty"` // of the plan that was approved
+	ApprovedBy string `json:"approvedBy,omitempty"`
+}
+
+func (t *Task) Ref() Ref      { return Ref{KindTask, string(t.ID)} }
+func (t *Task) order() string { return t.ID.sortKey() }
+
+// Clone gives a copy that may be changed.
+func (t *Task) Clone() *Task {
+	c := *t
+	c.BlockedBy = slices.Clone(t.BlockedBy)
+	c.Metadata = maps.Clone(t.Metadata)
+	c.Labels = slices.Clone(t.Labels)
+	c.Paths = slices.Clone(t.Paths)
+	c.Flags = slices.Clone(t.Flags)
+	return &c
+}
+
+// Open says whether work on the task is still to be done.
+func (t *Task) Open() bool { return t.Status == Pending || t.Status == InProgress }
+
+// finished says whether the task frees those that wait for it.
+func (t *Task) finished() bool { return t.Status == Completed && !t.has(FlagUnaccepted) }
+
+// Ready says whether anyone might take the task up now.
+func (t *Task) Ready() bool {
+	return t.Status == Pending && t.OpenBlockers == 0 && t.Kind != KindInternal && !t.has(FlagPerson)
+}
+
+func (t *Task) has(f Flag) bool { return slices.Contains(t.Flags, f) }
+
+func (t *Task) flag(f Flag) {
+	if !t.has(f) {
+		t.Flags = append(t.Flags, f)
+	}
+}
+
+func (t *Task) unflag(f Flag) {
+	t.Flags = slices.DeleteFunc(t.Flags, func(g Flag) bool { return g == f })
+}
+
+// Comment is a note on a task, an object of its own so that tasks stay small.
+type Comment struct {
+	Task    TaskID    `json:"task"`
+	N       uint64    `json:"n"` // the sequence number it was written at
+	Author  string    `json:"author"`
+	Content string    `json:"content"`
+	At      time.Time `json:"at"`
+}
+
+func (c *Comment) Ref() Ref { return Ref{KindComment, string(c.Task) + "/" + taskIDText(c.N)} }
+
+func (c *Comment) order() string { return joinKey(c.Task.sortKey(), seqKey(c.N)) }
+
+func (*Comment) index(func(Index, string)) {}
+
+func taskIDText(n uint64) string { return string(taskIDOf(n)) }
+
+// Reference says that two tasks have to do with each other; it has no direction.
+type Reference struct {
+	A TaskID `json:"a"`
+	B TaskID `json:"b"`
+}
+
+func newReference(a, b TaskID) *Reference {
+	if b.sortKey() < a.sortKey() {
+		a, b = b, a
+	}
+	return &Reference{A: a, B: b}
+}
+
+func (r *Reference) Ref() Ref { return Ref{KindReference, string(r.A) + "/" + string(r.B)} }
+
+func (r *Reference) order() string { return joinKey(r.A.sortKey(), r.B.sortKey()) }
+
+func (r *Reference) index(add func(Index, string)) {
+	add(IndexReference, joinKey(string(r.A), r.B.sortKey()))
+	add(IndexReference, joinKey(string(r.B), r.A.sortKey()))
+}
+
+// Priorities by name; any whole number from -1000 to 1000 is one.
+const (
+	Low    = -10
+	Normal = 0
+	High   = 10
+	Urgent = 20
+
+	maxPriority = 1000
+)
+
+// ParsePriority reads a priority by name or number.
+func ParsePriority(s string) (int, error) {
+	switch strings.ToLower(strings.TrimSpace(s)) {
+	case "low":
+		return Low, nil
+	case "", "normal":
+		return Normal, nil
+	case "high":
+		return High, nil
+	case "urgent":
+		return Urgent, nil
+	}
+	var n json.Number
+	if err := json.Unmarshal([]byte(s), &n); err == nil {
+		if f, err := n.Float64(); err == nil && f >= -maxPriority && f <= maxPriority {
+			return int(f), nil
+		}
+	}
+	return 0, refuse(RuleValue, "%q is not a priority: use low, normal, high, urgent or a number from -%d to %d", clip(s, 40), maxPriority, maxPriority)
+}
+
+// checkText checks a text that came from outside against its limit.
+func checkText(what, s string, limit int) error {
+	if len(s) > limit {
+		return refuse(RuleLimit, "the %s is %d bytes long, %d are allowed", what, len(s), limit)
+	}
+	if !utf8.ValidString(s) {
+		return refuse(RuleValue, "the %s is not valid UTF-8", what)
+	}
+	if strings.ContainsRune(s, 0) {
+		return refuse(RuleValue, "the %s contains a NUL character", what)
+	}
+	return nil
+}
+
+func checkSubject(s string) error {
+	if strings.TrimSpace(s) == "" {
+		return refuse(RuleValue, "a task needs a subject").hint(`cadre task add "what is to be done"`)
+	}
+	if n := utf8.RuneCountInString(s); n > MaxSubject {
+		return refuse(RuleLimit, "the subject is %d characters long, %d are allowed: put the rest into the description", n, MaxSubject)
+	}
+	return checkText("subject", s, 4*MaxSubject)
+}

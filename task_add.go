@@ -1,0 +1,312 @@
+package cadre
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// Level is a priority as people and files write it: a name or a number.
+type Level string
+
+// UnmarshalJSON takes a number as well as a name.
+func (l *Level) UnmarshalJSON(data []byte) error {
+	var s string
+	if json.Unmarshal(data, &s) == nil {
+		*l = Level(s)
+		return nil
+	}
+	*l = Level(bytes.TrimSpace(data))
+	return nil
+}
+
+// TaskAdd creates a task.
+type TaskAdd struct {
+	Subject     string                     `json:"subject" arg:"SUBJECT" help:"what is to be done, in one line"`
+	Description string                     `json:"description,omitempty" short:"d" help:"everything another agent must know to do it"`
+	ActiveForm  string                     `json:"activeForm,omitempty" help:"what to show while it runs, as in \"Running tests\""`
+	BlockedBy   []TaskID                   `json:"blockedBy,omitempty" help:"ids of tasks that must be completed first"`
+	Owner       string                     `json:"owner,omitempty" help:"who is to do it; may join later"`
+	Priority    Level                      `json:"priority,omitempty" help:"low, normal, high, urgent or a number"`
+	Labels      []string                   `json:"labels,omitempty" help:"words to find it by"`
+	Parent      TaskID                     `json:"parent,omitempty" help:"the task this is a part of"`
+	Paths       []string                   `json:"paths,omitempty" help:"files it will touch"`
+	Run         string                     `json:"run,omitempty" help:"a command that does it, for shell members"`
+	Plan        bool                       `json:"plan,omitempty" help:"it may start only once its plan is approved"`
+	Metadata    map[string]json.RawMessage `json:"metadata,omitempty" help:"key=value, repeated"`
+	Key         string                     `json:"key,omitempty" help:"the same key again creates nothing and answers the same"`
+}
+
+// CommandKey makes a repeated call with the same key one command.
+func (v *TaskAdd) CommandKey() string { return v.Key }
+
+// Decide creates the task with the next id of the scope.
+func (v *TaskAdd) Decide(s Snap, c Command) ([]Event, error) {
+	d, err := begin(s, c)
+	if err != nil {
+		return nil, err
+	}
+	t, err := v.check(d)
+	if err != nil {
+		return nil, err
+	}
+	for _, by := range v.BlockedBy {
+		if err := d.addEdge(t, by); err != nil {
+			return nil, err
+		}
+	}
+	if err := d.mayCreate(); err != nil {
+		return nil, err
+	}
+	if err := d.putTask(nil, t); err != nil {
+		return nil, err
+	}
+	if err := d.assigned(t); err != nil {
+		return nil, err
+	}
+	return d.finish()
+}
+
+// check makes the task of the fields, without its edges.
+func (v *TaskAdd) check(d *draft) (*Task, error) {
+	t := &Task{
+		ID: d.NextID(), Subject: strings.TrimSpace(v.Subject), Description: v.Description, ActiveForm: v.ActiveForm,
+		Status: Pending, Run: v.Run, Author: d.me, CreatedAt: d.now(),
+	}
+	if err := checkSubject(t.Subject); err != nil {
+		return nil, err
+	}
+	if err := checkText("description", v.Description, MaxDescription); err != nil {
+		return nil, err
+	}
+	for what, text := range map[string]string{"active form": v.ActiveForm, "run command": v.Run} {
+		if err := checkText(what, text, MaxMetadata); err != nil {
+			return nil, err
+		}
+	}
+	if v.Plan {
+		t.Plan = &PlanGate{}
+	}
+	var err error
+	if t.Priority, err = ParsePriority(string(v.Priority)); err != nil {
+		return nil, err
+	}
+	if t.Labels, err = checkLabels(v.Labels); err != nil {
+		return nil, err
+	}
+	if t.Paths, err = checkWords("path", v.Paths); err != nil {
+		return nil, err
+	}
+	if err := t.setMetadata(v.Metadata); err != nil {
+		return nil, err
+	}
+	if v.Owner != "" {
+		if t.Owner, err = d.ownerName(v.Owner); err != nil {
+			return nil, err
+		}
+	}
+	if err := d.room(1); err != nil {
+		return nil, err
+	}
+	return t, d.setParent(t, v.Parent)
+}
+
+// room refuses to create past the scope's limit.
+func (d *draft) room(n int) error {
+	if d.Head().Next+uint64(n)-1 <= MaxTasks {
+		return nil
+	}
+	all, err := d.Count(Index(KindTask), "")
+	if err != nil {
+		return err
+	}
+	removed, err := d.Count(IndexStatus, prefixKey(string(Deleted)))
+	if err != nil {
+		return err
+	}
+	if all-removed+n > MaxTasks {
+		return refuse(RuleLimit, "a list holds %d tasks at most; %s has %d", MaxTasks, d.Scope(), all-removed).hint("cadre task rm ID, or cadre team create")
+	}
+	return nil
+}
+
+// setParent puts a task under another. What a teammate creates while it works on
+// a task is that task's own tracking, and never part of the plan.
+func (d *draft) setParent(t *Task, parent TaskID) error {
+	if parent != "" {
+		p, err := d.task(parent)
+		if err != nil {
+			return err
+		}
+		t.Parent = p.ID
+		return nil
+	}
+	if d.rights >= leads {
+		return nil
+	}
+	for own, err := range d.Tasks(TaskQuery{Index: IndexOwner, Key: d.me}) {
+		if err != nil {
+			return err
+		}
+		if own.Status == InProgress {
+			t.Parent, t.Kind = own.ID, KindTrack
+			return nil
+		}
+	}
+	return nil
+}
+
+// mayCreate: any member may, unless the team says only its lead.
+func (d *draft) mayCreate() error {
+	if err := d.needMember(); err != nil {
+		return err
+	}
+	team, err := d.Team()
+	if err != nil {
+		return err
+	}
+	if team != nil && team.Settings.LeadCreates {
+		return d.needLead("create tasks in this team")
+	}
+	return nil
+}
+
+// assigned tells a new owner about its task. Someone who has not joined yet is
+// told on joining.
+func (d *draft) assigned(t *Task) error {
+	if t.Owner == "" || t.Owner == d.me {
+		return nil
+	}
+	m, err := d.Member(t.Owner)
+	if err != nil || m == nil || m.State == StateDeparted {
+		return err
+	}
+	return d.post(&Message{To: t.Owner, Kind: MessageAssignment, Task: t.ID, Summary: "task " + string(t.ID) + ": " + clip(t.Subject, 80), Text: t.Subject + "\n\n" + t.Description})
+}
+
+// Added is the answer to a creation.
+type Added struct {
+	TaskView
+	Similar []TaskID `json:"similar,omitempty"` // open tasks with the same subject
+}
+
+// Answer gives the task, and open tasks with the same subject.
+func (v *TaskAdd) Answer(s Snap, c Command, r Receipt) (any, error) {
+	view, err := s.viewTask(changedTask(r, ""), c)
+	if err != nil {
+		return nil, err
+	}
+	out := &Added{TaskView: *view}
+	for t, err := range s.Tasks(TaskQuery{Index: IndexSubject, Key: foldSubject(view.Subject)}) {
+		if err != nil {
+			return nil, err
+		}
+		if t.ID != view.ID {
+			out.Similar = append(out.Similar, t.ID)
+		}
+	}
+	return out, nil
+}
+
+func checkLabels(labels []string) ([]string, error) {
+	out, err := checkWords("label", labels)
+	if err == nil && len(out) > MaxLabels {
+		err = refuse(RuleLimit, "%d labels were given, %d are allowed", len(out), MaxLabels)
+	}
+	return out, err
+}
+
+// checkWords trims a list of short texts and leaves out repetitions.
+func checkWords(what string, words []string) ([]string, error) {
+	var out []string
+	for _, w := range words {
+		w = strings.TrimSpace(w)
+		if w == "" || slices.Contains(out, w) {
+			continue
+		}
+		if err := checkText(what, w, 4096); err != nil {
+			return nil, err
+		}
+		out = append(out, w)
+	}
+	return out, nil
+}
+
+// setMetadata merges keys into a task's metadata; null removes one. What a client
+// can only say through metadata (priority, labels, result) sets the fields.
+func (t *Task) setMetadata(keys map[string]json.RawMessage) error {
+	for k, raw := range keys {
+		if k == "" || checkText("metadata key", k, 200) != nil {
+			return refuse(RuleValue, "%q cannot be a metadata key", clip(k, 40))
+		}
+		if !json.Valid(raw) {
+			return refuse(RuleValue, "the metadata value of %s is not JSON", clip(k, 40))
+		}
+		if string(bytes.TrimSpace(raw)) == "null" {
+			delete(t.Metadata, k)
+			continue
+		}
+		if t.Metadata == nil {
+			t.Metadata = map[string]json.RawMessage{}
+		}
+		t.Metadata[k] = raw
+		if err := t.mirror(k, raw); err != nil {
+			return err
+		}
+	}
+	size := 0
+	for k, raw := range t.Metadata {
+		size += len(k) + len(raw)
+	}
+	if size > MaxMetadata {
+		return refuse(RuleLimit, "the metadata is %d bytes long, %d are allowed", size, MaxMetadata)
+	}
+	return nil
+}
+
+// mirror sets the field that a metadata key stands for.
+func (t *Task) mirror(key string, raw json.RawMessage) error {
+	switch key {
+	case "priority":
+		var level Level
+		if err := level.UnmarshalJSON(raw); err != nil {
+			return err
+		}
+		p, err := ParsePriority(string(level))
+		if err != nil {
+			return err
+		}
+		t.Priority = p
+	case "labels", "tags":
+		var labels []string
+		if json.Unmarshal(raw, &labels) != nil {
+			return refuse(RuleValue, "metadata.%s must be a list of words", key)
+		}
+		out, err := checkLabels(labels)
+		if err != nil {
+			return err
+		}
+		t.Labels = out
+	case "result":
+		t.Result = parseResult(raw)
+	case "_internal":
+		if string(bytes.TrimSpace(raw)) == "true" {
+			t.Kind = KindInternal
+		}
+	}
+	return nil
+}
+
+// parseResult takes a result as an object or as plain text.
+func parseResult(raw json.RawMessage) *Result {
+	var r Result
+	if json.Unmarshal(raw, &r) == nil && r.Summary != "" {
+		return &r
+	}
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		text = string(raw)
+	}
+	return &Result{Summary: text}
+}

@@ -1,0 +1,139 @@
+package cadre
+
+import (
+	"errors"
+	"time"
+)
+
+// TaskNext shows what is right for this caller to do now, and with Claim takes
+// and starts it in one commit: its own unfinished task, then one assigned to it,
+// then the open ones by priority and lowest id.
+type TaskNext struct {
+	Claim bool          `json:"claim,omitempty" help:"take it and start it"`
+	Lease time.Duration `json:"lease,omitempty" door:"-" help:"ends by itself unless renewed"`
+}
+
+// Decide chooses, and claims and starts where asked to.
+func (v *TaskNext) Decide(s Snap, c Command) ([]Event, error) {
+	d, err := begin(s, c)
+	if err != nil {
+		return nil, err
+	}
+	if v.Claim {
+		if err := d.expireLeases(); err != nil {
+			return nil, err
+		}
+	}
+	t, err := d.next()
+	if err != nil {
+		return nil, err
+	}
+	if t == nil {
+		return nil, d.nothingReady()
+	}
+	if !v.Claim {
+		return nil, nil
+	}
+	take := d.start
+	if err := d.planApproved(t); errors.Is(err, &Error{Code: CodeBlocked, Rule: RulePlan}) {
+		take = d.claim // so that its plan can be written
+	} else if err != nil {
+		return nil, err
+	}
+	if _, err := take(t, false, v.Lease); err != nil {
+		return nil, err
+	}
+	return d.finish()
+}
+
+// ReadOnly says that without Claim nothing is written.
+func (v *TaskNext) ReadOnly() bool { return !v.Claim }
+
+// Answer gives the task.
+func (v *TaskNext) Answer(s Snap, c Command, r Receipt) (any, error) {
+	if id := nextTaken(r); id != "" {
+		return s.viewTask(id, c)
+	}
+	d, err := begin(s, c)
+	if err != nil {
+		return nil, err
+	}
+	t, err := d.next()
+	if err != nil {
+		return nil, err
+	}
+	if t == nil {
+		return nil, d.nothingReady()
+	}
+	return s.viewTask(t.ID, c)
+}
+
+// nextTaken is the task that a receipt of next --claim took: the one that got an
+// owner or was started, not one whose lease had merely run out.
+func nextTaken(r Receipt) TaskID {
+	for _, e := range r.Events {
+		if t, ok := e.After.(*Task); ok && t.Owner != "" && t.Open() {
+			return t.ID
+		}
+	}
+	return ""
+}
+
+// next chooses the caller's next task, nil where nothing is ready.
+func (d *draft) next() (*Task, error) {
+	var assigned *Task
+	for t, err := range d.Tasks(TaskQuery{Index: IndexOwner, Key: d.me}) {
+		if err != nil {
+			return nil, err
+		}
+		if t.Kind == KindInternal {
+			continue
+		}
+		if t.Status == InProgress {
+			return t, nil
+		}
+		if t.Ready() && (assigned == nil || t.Priority > assigned.Priority) {
+			assigned = t
+		}
+	}
+	if assigned != nil {
+		return assigned, nil
+	}
+	for t, err := range d.Tasks(TaskQuery{Index: IndexReady}) {
+		return t, err
+	}
+	return nil, nil
+}
+
+// nothingReady says why there is nothing to do.
+func (d *draft) nothingReady() error {
+	pending, err := d.Count(IndexStatus, prefixKey(string(Pending)))
+	if err != nil {
+		return err
+	}
+	running, err := d.Count(IndexStatus, prefixKey(string(InProgress)))
+	if err != nil {
+		return err
+	}
+	if pending == 0 {
+		if running > 0 {
+			return refuse(RuleNothing, "nothing is ready in %s: no task is pending, %d in progress", d.Scope(), running).hint("cadre task list")
+		}
+		return refuse(RuleNothing, "nothing is ready in %s: it has no open task", d.Scope()).hint(`cadre task add "what is to be done"`)
+	}
+	for t, err := range d.Tasks(TaskQuery{Index: IndexStatus, Key: string(Pending)}) {
+		if err != nil {
+			return err
+		}
+		if t.OpenBlockers == 0 {
+			continue
+		}
+		open, err := d.openBlockers(t)
+		if err != nil {
+			return err
+		}
+		return refuse(RuleNothing, "nothing is ready in %s: %d pending; task %s waits for %s", d.Scope(), pending, t.ID, listTasks(open)).
+			hint("cadre task why %s", t.ID)
+	}
+	return refuse(RuleNothing, "nothing is ready for %s in %s: the %d pending tasks belong to others", d.me, d.Scope(), pending).hint("cadre task list --open")
+}

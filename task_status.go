@@ -1,0 +1,393 @@
+package cadre
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// TaskClaim takes a task: it sets the owner and nothing else. With any number of
+// claimers exactly one wins.
+type TaskClaim struct {
+	ID    TaskID        `json:"id" arg:"ID" help:"the task"`
+	Force bool          `json:"force,omitempty" help:"although it waits for others (lead or operator; recorded)"`
+	Lease time.Duration `json:"lease,omitempty" door:"-" help:"ends by itself unless renewed"`
+}
+
+// Decide claims.
+func (v *TaskClaim) Decide(s Snap, c Command) ([]Event, error) {
+	return decideOn(s, c, v.ID, func(d *draft, t *Task) error {
+		_, err := d.claim(t, v.Force, v.Lease)
+		return err
+	})
+}
+
+// Answer gives the task.
+func (v *TaskClaim) Answer(s Snap, c Command, _ Receipt) (any, error) { return s.viewTask(v.ID, c) }
+
+// decideOn is a verb about one task.
+func decideOn(s Snap, c Command, id TaskID, change func(*draft, *Task) error) ([]Event, error) {
+	d, err := begin(s, c)
+	if err != nil {
+		return nil, err
+	}
+	t, err := d.task(id)
+	if err != nil {
+		return nil, err
+	}
+	if err := change(d, t); err != nil {
+		return nil, err
+	}
+	return d.finish()
+}
+
+// claim makes the caller the owner, and gives the task as it then is.
+func (d *draft) claim(t *Task, force bool, lease time.Duration) (*Task, error) {
+	switch {
+	case t.Owner != "" && t.Owner != d.me:
+		return nil, refuse(RuleOwned, "task %s belongs to %s", t.ID, t.Owner).hint("cadre task next --claim")
+	case t.Status == Completed && t.Owner != d.me:
+		return nil, refuse(RuleFinished, "task %s is already completed", t.ID).hint("cadre task next --claim")
+	}
+	if t.Status == Pending {
+		if err := d.unblocked(t, force); err != nil {
+			return nil, err
+		}
+	}
+	if t.Owner == d.me {
+		return t, nil
+	}
+	if err := d.needMember(); err != nil {
+		return nil, err
+	}
+	next := t.Clone()
+	next.Owner = d.me
+	next.Fence = d.Head().Fence + 1
+	if lease > 0 {
+		next.Lease = &Lease{Boot: d.cmd.Now.Boot, Until: d.cmd.Now.Up + lease}
+	}
+	if force && t.OpenBlockers > 0 {
+		next.flag(FlagForced)
+	}
+	return next, d.putTask(t, next)
+}
+
+// unblocked refuses a task that waits for others, or for a person, unless the
+// caller may force it.
+func (d *draft) unblocked(t *Task, force bool) error {
+	if force && t.OpenBlockers > 0 {
+		return d.mayForce()
+	}
+	if t.OpenBlockers > 0 {
+		open, err := d.openBlockers(t)
+		if err != nil {
+			return err
+		}
+		return refuse(RuleWaits, "task %s waits for %s", t.ID, listTasks(open)).hint("cadre task why %s", t.ID)
+	}
+	if t.has(FlagPerson) && !d.cmd.Actor.person() && d.rights < leads {
+		return refuse(RulePerson, "task %s has used up its attempts and needs a person", t.ID).hint("cadre task show %s", t.ID)
+	}
+	return nil
+}
+
+// listTasks names a few tasks in a message.
+func listTasks(tasks []*Task) string {
+	const most = 5
+	parts := make([]string, 0, most)
+	for _, t := range tasks[:min(most, len(tasks))] {
+		parts = append(parts, fmt.Sprintf("%s (%s)", t.ID, clip(t.Subject, 40)))
+	}
+	if len(tasks) > most {
+		parts = append(parts, fmt.Sprintf("%d more", len(tasks)-most))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// TaskStart sets a task in progress. One that nobody owns is claimed in the same
+// commit.
+type TaskStart struct {
+	ID    TaskID        `json:"id" arg:"ID" help:"the task"`
+	Force bool          `json:"force,omitempty" help:"although it waits for others (lead or operator; recorded)"`
+	Lease time.Duration `json:"lease,omitempty" door:"-" help:"ends by itself unless renewed"`
+}
+
+// Decide starts.
+func (v *TaskStart) Decide(s Snap, c Command) ([]Event, error) {
+	return decideOn(s, c, v.ID, func(d *draft, t *Task) error {
+		_, err := d.start(t, v.Force, v.Lease)
+		return err
+	})
+}
+
+// Answer gives the task.
+func (v *TaskStart) Answer(s Snap, c Command, _ Receipt) (any, error) { return s.viewTask(v.ID, c) }
+
+// start sets a task of the caller in progress, and gives it as it then is.
+func (d *draft) start(t *Task, force bool, lease time.Duration) (*Task, error) {
+	if t.Status == Completed && t.Owner == d.me {
+		return nil, refuse(RuleMove, "task %s is completed; it can only be reopened, by its author or the lead", t.ID).
+			hint("cadre task update %s --status pending", t.ID)
+	}
+	t, err := d.claim(t, force, lease)
+	if err != nil {
+		return nil, err
+	}
+	if t.Status == InProgress {
+		return t, nil
+	}
+	if err := d.planApproved(t); err != nil {
+		return nil, err
+	}
+	if err := d.needMember(); err != nil {
+		return nil, err
+	}
+	next := t.Clone()
+	next.Status = InProgress
+	now := d.now()
+	next.StartedAt = &now
+	if force && t.OpenBlockers > 0 {
+		next.flag(FlagForced)
+	}
+	return next, d.putTask(t, next)
+}
+
+// planApproved refuses a task whose plan gate is shut.
+func (d *draft) planApproved(t *Task) error {
+	gated := t.Plan
+	if gated == nil {
+		m, err := d.Member(d.me)
+		if err != nil {
+			return err
+		}
+		if m == nil || !m.PlanMode {
+			return nil
+		}
+		gated = &PlanGate{}
+	}
+	if gated.ApprovedBy != "" {
+		return nil
+	}
+	return refuse(RulePlan, "task %s may start only once its plan is approved", t.ID).hint("cadre ask list")
+}
+
+// TaskDone completes a task and frees those that wait for it.
+type TaskDone struct {
+	ID     TaskID   `json:"id" arg:"ID" help:"the task"`
+	Result string   `json:"result,omitempty" help:"what came out of it"`
+	Files  []string `json:"files,omitempty" help:"files it changed"`
+	Commit string   `json:"commit,omitempty" help:"the commit that holds the change"`
+	Force  bool     `json:"force,omitempty" help:"although it waits for others (lead or operator; recorded)"`
+	Fence  uint64   `json:"fence,omitempty" door:"-" help:"the claim this is based on"`
+}
+
+// Decide completes.
+func (v *TaskDone) Decide(s Snap, c Command) ([]Event, error) {
+	return decideOn(s, c, v.ID, func(d *draft, t *Task) error {
+		if err := checkText("result", v.Result, MaxDescription); err != nil {
+			return err
+		}
+		files, err := checkWords("file", v.Files)
+		if err != nil {
+			return err
+		}
+		if err := t.fenced(v.Fence); err != nil {
+			return err
+		}
+		var result *Result
+		if v.Result != "" || v.Commit != "" || len(files) > 0 {
+			result = &Result{Summary: v.Result, Files: files, Commit: v.Commit}
+		}
+		return d.complete(t, result, v.Force)
+	})
+}
+
+// fenced refuses a writer whose claim was lost meanwhile.
+func (t *Task) fenced(fence uint64) error {
+	if fence != 0 && fence != t.Fence {
+		return refuse(RuleFence, "this claim of task %s was lost: it is claim %d, the task is at %d", t.ID, fence, t.Fence).hint("cadre task show %s", t.ID)
+	}
+	return nil
+}
+
+// complete finishes a task; one that only could be started is started first.
+func (d *draft) complete(t *Task, result *Result, force bool) error {
+	if t.Status == Completed {
+		if t.Owner == d.me || t.Owner == "" && d.rights >= leads {
+			return nil
+		}
+		return refuse(RuleFinished, "task %s was already completed by %s", t.ID, orNobody(t.Owner)).hint("cadre task show %s", t.ID)
+	}
+	if err := d.unblocked(t, force); err != nil {
+		return err
+	}
+	if t.Status == Pending {
+		if err := d.planApproved(t); err != nil {
+			return err
+		}
+	}
+	if err := d.needOwner(t, "complete"); err != nil {
+		return err
+	}
+	if err := d.needMember(); err != nil {
+		return err
+	}
+	next := t.Clone()
+	now := d.now()
+	if next.Owner == "" {
+		next.Owner, next.Fence = d.me, d.Head().Fence+1
+	}
+	if next.StartedAt == nil {
+		next.StartedAt = &now
+	}
+	next.Status, next.CompletedAt, next.Lease = Completed, &now, nil
+	if result != nil {
+		next.Result = result
+	}
+	if force && t.OpenBlockers > 0 {
+		next.flag(FlagForced)
+	}
+	next.unflag(FlagPerson)
+	if err := d.putTask(t, next); err != nil {
+		return err
+	}
+	return d.tellFreed(next)
+}
+
+func orNobody(name string) string {
+	if name == "" {
+		return "nobody"
+	}
+	return name
+}
+
+// tellFreed tells the owners of tasks that a completion made ready.
+func (d *draft) tellFreed(done *Task) error {
+	waiting, err := collect(d.Blocks(done.ID))
+	if err != nil {
+		return err
+	}
+	for _, w := range waiting {
+		if w.OpenBlockers > 0 || w.Status != Pending || w.Owner == "" || w.Owner == d.me {
+			continue
+		}
+		if err := d.notice(w.Owner, w.ID, "task %s is ready: task %s (%s) was completed", w.ID, done.ID, clip(done.Subject, 60)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Done is the answer to a completion: the task, what became free, and what is
+// next for the caller.
+type Done struct {
+	TaskView
+	Freed []TaskID  `json:"freed"`
+	Next  *TaskView `json:"next,omitempty"`
+}
+
+// Answer gives the task, what it freed, and what comes next.
+func (v *TaskDone) Answer(s Snap, c Command, r Receipt) (any, error) { return s.answerDone(v.ID, c, r) }
+
+func (s Snap) answerDone(id TaskID, c Command, r Receipt) (any, error) {
+	view, err := s.viewTask(id, c)
+	if err != nil {
+		return nil, err
+	}
+	out := &Done{TaskView: *view, Freed: []TaskID{}}
+	for _, e := range r.Events {
+		before, ok := e.Before.(*Task)
+		after, ok2 := e.After.(*Task)
+		if ok && ok2 && before.OpenBlockers > 0 && after.OpenBlockers == 0 && after.Open() {
+			out.Freed = append(out.Freed, after.ID)
+		}
+	}
+	d, err := begin(s, c)
+	if err != nil {
+		return nil, err
+	}
+	next, err := d.next()
+	if err != nil || next == nil {
+		return out, err
+	}
+	out.Next, err = s.viewTask(next.ID, c)
+	return out, err
+}
+
+// TaskRelease gives a task back: pending, without owner.
+type TaskRelease struct {
+	ID    TaskID `json:"id" arg:"ID" help:"the task"`
+	Fence uint64 `json:"fence,omitempty" door:"-" help:"the claim this is based on"`
+}
+
+// Decide releases.
+func (v *TaskRelease) Decide(s Snap, c Command) ([]Event, error) {
+	return decideOn(s, c, v.ID, func(d *draft, t *Task) error {
+		if err := t.fenced(v.Fence); err != nil {
+			return err
+		}
+		return d.release(t)
+	})
+}
+
+// Answer gives the task.
+func (v *TaskRelease) Answer(s Snap, c Command, _ Receipt) (any, error) { return s.viewTask(v.ID, c) }
+
+func (d *draft) release(t *Task) error {
+	if t.Status == Completed {
+		return refuse(RuleMove, "task %s is completed and cannot be released; it can be reopened, by its author or the lead", t.ID).
+			hint("cadre task update %s --status pending", t.ID)
+	}
+	if t.Status == Pending && t.Owner == "" {
+		return nil
+	}
+	if err := d.needOwner(t, "release"); err != nil {
+		return err
+	}
+	next := t.Clone()
+	next.Status, next.Owner, next.Lease, next.StartedAt = Pending, "", nil, nil
+	return d.putTask(t, next)
+}
+
+// reopen makes a completed task pending again: the author's, lead's, operator's.
+func (d *draft) reopen(t *Task) error {
+	if err := d.needAuthor(t, "reopen"); err != nil {
+		return err
+	}
+	next := t.Clone()
+	next.Status, next.Owner, next.CompletedAt, next.StartedAt = Pending, "", nil, nil
+	next.unflag(FlagUnaccepted)
+	return d.putTask(t, next)
+}
+
+// TaskAccept lets a task that another program completed out of order count.
+type TaskAccept struct {
+	ID TaskID `json:"id" arg:"ID" help:"the task"`
+}
+
+// Decide accepts: from now on the task frees those that wait for it.
+func (v *TaskAccept) Decide(s Snap, c Command) ([]Event, error) {
+	return decideOn(s, c, v.ID, func(d *draft, t *Task) error {
+		if t.Status != Completed {
+			return refuse(RuleMove, "task %s is %s: only a completed task can be accepted", t.ID, t.Status).hint("cadre task show %s", t.ID)
+		}
+		if err := d.needLead("accept a task"); err != nil {
+			return err
+		}
+		if !slices.Contains(t.Flags, FlagUnaccepted) {
+			return nil
+		}
+		next := t.Clone()
+		next.unflag(FlagUnaccepted)
+		if err := d.putTask(t, next); err != nil {
+			return err
+		}
+		return d.tellFreed(next)
+	})
+}
+
+// Answer gives the task and what it freed.
+func (v *TaskAccept) Answer(s Snap, c Command, r Receipt) (any, error) {
+	return s.answerDone(v.ID, c, r)
+}

@@ -1,0 +1,355 @@
+package cadre
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// TaskUpdate changes fields of a task. A field that is not given stays.
+type TaskUpdate struct {
+	ID          TaskID                     `json:"id" arg:"ID" help:"the task"`
+	Subject     *string                    `json:"subject,omitempty" help:"a new subject"`
+	Description *string                    `json:"description,omitempty" short:"d" help:"a new description"`
+	ActiveForm  *string                    `json:"activeForm,omitempty" help:"what to show while it runs"`
+	Status      *string                    `json:"status,omitempty" help:"pending, in_progress, completed or deleted"`
+	Owner       *string                    `json:"owner,omitempty" help:"who is to do it; empty for nobody"`
+	Priority    *Level                     `json:"priority,omitempty" help:"low, normal, high, urgent or a number"`
+	Labels      *[]string                  `json:"labels,omitempty" help:"new labels, in place of the old"`
+	Paths       *[]string                  `json:"paths,omitempty" help:"files it will touch, in place of the old"`
+	Parent      *TaskID                    `json:"parent,omitempty" help:"the task this is a part of; empty for none"`
+	AddBlocks   []TaskID                   `json:"addBlocks,omitempty" help:"tasks that are to wait for this one"`
+	AddBlocked  []TaskID                   `json:"addBlockedBy,omitempty" help:"tasks that this one is to wait for"`
+	Reference   []TaskID                   `json:"reference,omitempty" help:"tasks that this one has to do with"`
+	Unreference []TaskID                   `json:"unreference,omitempty" help:"tasks that it has nothing to do with any more"`
+	Metadata    map[string]json.RawMessage `json:"metadata,omitempty" help:"key=value, repeated; null removes a key"`
+	Result      *string                    `json:"result,omitempty" help:"what came out of it"`
+	IfVersion   uint64                     `json:"ifVersion,omitempty" help:"refuse if somebody changed the same fields after this version"`
+	Force       bool                       `json:"force,omitempty" help:"override a rule (lead or operator; recorded)"`
+	Fence       uint64                     `json:"fence,omitempty" door:"-" help:"the claim this is based on"`
+}
+
+// Decide changes the fields; a new status goes through the verb of that status.
+func (v *TaskUpdate) Decide(s Snap, c Command) ([]Event, error) {
+	return decideOn(s, c, v.ID, func(d *draft, t *Task) error {
+		next := t.Clone()
+		if err := v.apply(d, next); err != nil {
+			return err
+		}
+		if err := t.fenced(v.Fence); err != nil {
+			return err
+		}
+		if err := v.current(d, t); err != nil {
+			return err
+		}
+		if err := v.edges(d, t, next); err != nil {
+			return err
+		}
+		if err := v.allowed(d, t); err != nil {
+			return err
+		}
+		if !reflect.DeepEqual(t, next) {
+			if err := d.putTask(t, next); err != nil {
+				return err
+			}
+		}
+		if next.Owner != t.Owner {
+			if err := d.assigned(next); err != nil {
+				return err
+			}
+		}
+		return v.move(d, next)
+	})
+}
+
+// Answer gives the task; a completion also gives what it freed.
+func (v *TaskUpdate) Answer(s Snap, c Command, r Receipt) (any, error) {
+	if v.Status != nil {
+		switch st, _ := ParseStatus(*v.Status); st {
+		case Completed:
+			return s.answerDone(v.ID, c, r)
+		case Deleted:
+			return s.viewDeleted(v.ID, c)
+		}
+	}
+	return s.viewTask(v.ID, c)
+}
+
+// apply checks the plain fields and sets them.
+func (v *TaskUpdate) apply(d *draft, t *Task) (err error) {
+	if v.Subject != nil {
+		t.Subject = strings.TrimSpace(*v.Subject)
+		if err := checkSubject(t.Subject); err != nil {
+			return err
+		}
+	}
+	for what, field := range map[string]struct{ from, to *string }{
+		"description": {v.Description, &t.Description}, "active form": {v.ActiveForm, &t.ActiveForm},
+	} {
+		if field.from != nil {
+			if err := checkText(what, *field.from, MaxDescription); err != nil {
+				return err
+			}
+			*field.to = *field.from
+		}
+	}
+	if v.Status != nil {
+		if _, err := ParseStatus(*v.Status); err != nil {
+			return err
+		}
+	}
+	if v.Priority != nil {
+		if t.Priority, err = ParsePriority(string(*v.Priority)); err != nil {
+			return err
+		}
+	}
+	if v.Labels != nil {
+		if t.Labels, err = checkLabels(*v.Labels); err != nil {
+			return err
+		}
+	}
+	if v.Paths != nil {
+		if t.Paths, err = checkWords("path", *v.Paths); err != nil {
+			return err
+		}
+	}
+	if v.Result != nil {
+		if err := checkText("result", *v.Result, MaxDescription); err != nil {
+			return err
+		}
+		t.Result = &Result{Summary: *v.Result}
+	}
+	if err := t.setMetadata(v.Metadata); err != nil {
+		return err
+	}
+	return v.applyNames(d, t)
+}
+
+// applyNames sets the fields that name a member or another task.
+func (v *TaskUpdate) applyNames(d *draft, t *Task) (err error) {
+	if v.Owner != nil {
+		owner := ""
+		if *v.Owner != "" {
+			if owner, err = d.ownerName(*v.Owner); err != nil {
+				return err
+			}
+		}
+		if owner != t.Owner {
+			t.Owner, t.Lease = owner, nil
+			t.Fence = d.Head().Fence + 1
+			if t.Status == InProgress {
+				t.Status, t.StartedAt = Pending, nil
+			}
+		}
+	}
+	if v.Parent == nil {
+		return nil
+	}
+	if *v.Parent == "" {
+		t.Parent = ""
+		return nil
+	}
+	parent, err := d.task(*v.Parent)
+	if err != nil {
+		return err
+	}
+	if parent.ID == t.ID {
+		return refuse(RuleValue, "task %s cannot be its own parent", t.ID)
+	}
+	t.Parent = parent.ID
+	return nil
+}
+
+// edges adds dependencies and references.
+func (v *TaskUpdate) edges(d *draft, t, next *Task) error {
+	if len(v.AddBlocked) > 0 && t.Status == Completed {
+		return refuse(RuleMove, "task %s is completed and cannot begin to wait", t.ID).hint("cadre task update %s --status pending", t.ID)
+	}
+	for _, by := range v.AddBlocked {
+		if err := d.addEdge(next, by); err != nil {
+			return err
+		}
+	}
+	for _, id := range v.AddBlocks {
+		other, err := d.task(id)
+		if err != nil {
+			return err
+		}
+		waiting := other.Clone()
+		if err := d.addEdge(waiting, t.ID); err != nil {
+			return err
+		}
+		if err := d.needOwner(other, "add a blocker to"); err != nil {
+			return err
+		}
+		if len(waiting.BlockedBy) > len(other.BlockedBy) {
+			if err := d.putTask(other, waiting); err != nil {
+				return err
+			}
+		}
+	}
+	for _, id := range slices.Concat(v.Reference, v.Unreference) {
+		if err := d.reference(t, id, slices.Contains(v.Reference, id)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reference ties two tasks together, or loosens the tie.
+func (d *draft) reference(t *Task, id TaskID, tie bool) error {
+	other, err := d.task(id)
+	if err != nil {
+		return err
+	}
+	if other.ID == t.ID {
+		return refuse(RuleValue, "task %s cannot refer to itself", t.ID)
+	}
+	if err := d.needMember(); err != nil {
+		return err
+	}
+	r := newReference(t.ID, other.ID)
+	have, err := d.Get(r.Ref())
+	if err != nil {
+		return err
+	}
+	switch {
+	case tie && have == nil:
+		d.put(nil, r)
+	case !tie && have != nil:
+		d.put(have, nil)
+	}
+	return nil
+}
+
+// current refuses an update that is based on an old version, if what was changed
+// since then is what it wants to change.
+func (v *TaskUpdate) current(d *draft, t *Task) error {
+	if v.IfVersion == 0 || v.IfVersion == t.Version {
+		return nil
+	}
+	if v.IfVersion > t.Version {
+		return refuse(RuleVersion, "task %s has no version %d yet: it is at %d", t.ID, v.IfVersion, t.Version).hint("cadre task show %s", t.ID)
+	}
+	mine := v.fields()
+	for e, err := range d.History(t.Ref()) {
+		if err != nil {
+			return err
+		}
+		after, ok := e.After.(*Task)
+		if !ok || after.Version <= v.IfVersion {
+			break
+		}
+		for _, f := range changedFields(e.Before, e.After) {
+			if slices.Contains(mine, f) {
+				return refuse(RuleVersion, "task %s is at version %d, not %d: %s changed its %s", t.ID, t.Version, v.IfVersion, e.Actor, f).
+					hint("cadre task show %s, then --if-version %d", t.ID, t.Version)
+			}
+		}
+	}
+	return nil
+}
+
+// fields names the task's fields that the update wants to change.
+func (v *TaskUpdate) fields() []string {
+	var out []string
+	for name, given := range map[string]bool{
+		"subject": v.Subject != nil, "description": v.Description != nil, "activeForm": v.ActiveForm != nil,
+		"status": v.Status != nil, "owner": v.Owner != nil, "priority": v.Priority != nil, "labels": v.Labels != nil,
+		"paths": v.Paths != nil, "parent": v.Parent != nil, "blockedBy": len(v.AddBlocked) > 0,
+		"metadata": len(v.Metadata) > 0, "result": v.Result != nil,
+	} {
+		if given {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// allowed checks the rights that the given fields need.
+func (v *TaskUpdate) allowed(d *draft, t *Task) error {
+	if v.Subject != nil || v.Description != nil || v.Priority != nil || v.Parent != nil || v.Owner != nil {
+		if err := d.mayReplan(t, v); err != nil {
+			return err
+		}
+	}
+	if v.ActiveForm != nil || v.Labels != nil || v.Paths != nil || v.Result != nil || len(v.Metadata) > 0 || len(v.AddBlocked) > 0 {
+		return d.needOwner(t, "change")
+	}
+	return nil
+}
+
+// mayReplan: what belongs to the plan is the author's. Taking an unowned task by
+// naming oneself is a claim, which any member may.
+func (d *draft) mayReplan(t *Task, v *TaskUpdate) error {
+	if v.Owner != nil && t.Owner == "" && d.rights >= works && v.Subject == nil && v.Description == nil && v.Priority == nil && v.Parent == nil {
+		if name, err := d.ownerName(orNobody(*v.Owner)); err == nil && name == d.me {
+			return d.unblocked(t, v.Force)
+		}
+	}
+	return d.needAuthor(t, "replan")
+}
+
+// move changes the status, through the verb that the status has.
+func (v *TaskUpdate) move(d *draft, t *Task) error {
+	if v.Status == nil {
+		return nil
+	}
+	to, err := ParseStatus(*v.Status)
+	if err != nil {
+		return err
+	}
+	switch to {
+	case InProgress:
+		_, err = d.start(t, v.Force, 0)
+	case Completed:
+		err = d.complete(t, nil, v.Force)
+	case Deleted:
+		err = d.remove(t, v.Force)
+	case Pending:
+		switch t.Status {
+		case Completed:
+			err = d.reopen(t)
+		case InProgress:
+			err = d.release(t)
+		}
+	}
+	return err
+}
+
+// changedFields names the top-level fields in which two images of an object
+// differ, leaving out what changes with every event.
+func changedFields(before, after Object) []string {
+	a, b := fieldsOf(before), fieldsOf(after)
+	var out []string
+	for k := range b {
+		if string(a[k]) != string(b[k]) {
+			out = append(out, k)
+		}
+	}
+	for k := range a {
+		if _, ok := b[k]; !ok {
+			out = append(out, k)
+		}
+	}
+	out = slices.DeleteFunc(out, func(k string) bool { return k == "version" || k == "updatedAt" })
+	slices.Sort(out)
+	return out
+}
+
+// fieldsOf gives an object's JSON, field by field.
+func fieldsOf(o Object) map[string]json.RawMessage {
+	out := map[string]json.RawMessage{}
+	if o == nil {
+		return out
+	}
+	data, err := json.Marshal(o)
+	if err == nil {
+		err = json.Unmarshal(data, &out)
+	}
+	if err != nil {
+		panic("an object of the rule book is not JSON: " + err.Error())
+	}
+	return out
+}

@@ -1,0 +1,175 @@
+package cadre
+
+import (
+	"regexp"
+	"slices"
+	"time"
+)
+
+// Role is what a member may do.
+type Role string
+
+const (
+	RoleLead     Role = "lead"     // override rights in the team
+	RoleTeammate Role = "teammate" // works on tasks
+	RoleOperator Role = "operator" // a token's role: the person
+)
+
+// LeadName is the member name of every team's lead, whoever created the team:
+// it is where real clients send their mail.
+const LeadName = "team-lead"
+
+// Team is a named group with one task list.
+type Team struct {
+	Name        string       `json:"name"`
+	Description string       `json:"description,omitempty"`
+	Label       string       `json:"label,omitempty"`
+	CreatedAt   time.Time    `json:"createdAt"`
+	Creator     Actor        `json:"creator"`
+	Settings    TeamSettings `json:"settings"`
+	NoLead      bool         `json:"noLead,omitempty"` // the lead left: the team is dormant until taken over
+}
+
+// TeamSettings are the rules that a team may choose.
+type TeamSettings struct {
+	LeadCreates bool `json:"leadCreates,omitempty"` // only the lead may create tasks
+}
+
+func (*Team) Ref() Ref                  { return Ref{KindTeam, "team"} }
+func (*Team) order() string             { return "team" }
+func (*Team) index(func(Index, string)) {}
+
+// MemberState is what a member is doing. It is derived once, with its evidence.
+type MemberState string
+
+const (
+	StateStarting    MemberState = "starting"
+	StateWorking     MemberState = "working"
+	StateWaiting     MemberState = "waiting" // for a person
+	StateIdle        MemberState = "idle"
+	StateRateLimited MemberState = "rate-limited"
+	StateStalled     MemberState = "stalled"
+	StateUnreachable MemberState = "unreachable"
+	StateDead        MemberState = "dead"
+	StateDeparted    MemberState = "departed"
+)
+
+// Backend says what runs a member.
+type Backend string
+
+const (
+	BackendHand   Backend = "hand"   // driven by hand, through --as: nothing runs it
+	BackendClient Backend = "client" // a session of a real client
+)
+
+// Process is an operating system process, told from a later one of the same
+// number by when it started.
+type Process struct {
+	PID   int    `json:"pid"`
+	Start string `json:"start"`
+}
+
+// Member is someone in a team.
+type Member struct {
+	Name        string      `json:"name"`
+	Role        Role        `json:"role"`
+	AgentType   string      `json:"agentType,omitempty"`
+	Model       string      `json:"model,omitempty"`
+	Prompt      string      `json:"prompt,omitempty"`
+	Description string      `json:"description,omitempty"`
+	Color       string      `json:"color,omitempty"`
+	PlanMode    bool        `json:"planModeRequired,omitempty"`
+	Mode        string      `json:"mode,omitempty"`
+	CWD         string      `json:"cwd,omitempty"`
+	Worktree    string      `json:"worktree,omitempty"`
+	Backend     Backend     `json:"backend,omitempty"`
+	Host        string      `json:"host,omitempty"`
+	Process     *Process    `json:"process,omitempty"`
+	Session     string      `json:"session,omitempty"`
+	JoinedAt    time.Time   `json:"joinedAt"`
+	State       MemberState `json:"state"`
+	Since       time.Time   `json:"since"`
+	Evidence    string      `json:"evidence,omitempty"`
+}
+
+func (m *Member) Ref() Ref { return Ref{KindMember, m.Name} }
+
+// order lists members as they joined.
+func (m *Member) order() string {
+	return joinKey(m.JoinedAt.UTC().Format("2006-01-02T15:04:05.000"), m.Name)
+}
+
+func (m *Member) index(add func(Index, string)) {
+	if m.Session != "" && m.State != StateDeparted {
+		add(IndexSession, joinKey(m.Session, m.Name))
+	}
+}
+
+// Clone gives a copy that may be changed.
+func (m *Member) Clone() *Member {
+	c := *m
+	return &c
+}
+
+// alive says whether something runs the member now, so that ending the team
+// would pull the ground from under it.
+func (m *Member) alive() bool {
+	return m.Role != RoleLead && m.Backend != BackendHand && m.State != StateDead && m.State != StateDeparted
+}
+
+// Colours in the order in which clients give them out. The lead takes the first.
+var colors = []string{"red", "blue", "green", "yellow", "purple", "orange", "pink", "cyan"}
+
+// nextColor is the colour of the n-th member, the lead being member 0.
+func nextColor(n int) string { return colors[n%len(colors)] }
+
+var (
+	teamName   = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
+	memberName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+	// reservedNames mean somebody already, here or in a real client.
+	reservedNames = []string{LeadName, "operator", "main", "user", "system", "external", "policy", "cadre"}
+)
+
+// CheckTeamName checks a name that a new team is to have.
+func CheckTeamName(s string) error {
+	if !teamName.MatchString(s) {
+		return refuse(RuleName, "%q cannot be a team's name: use a-z, 0-9 and -, at most 64, beginning with a letter or digit", clip(s, 80)).
+			hint("cadre team create %s", suggestName(s))
+	}
+	return nil
+}
+
+func checkMemberName(s string) error {
+	if !memberName.MatchString(s) {
+		return refuse(RuleName, "%q cannot be a member's name: use letters, digits, - and _, at most 64", clip(s, 80))
+	}
+	if slices.Contains(reservedNames, s) {
+		return refuse(RuleName, "%q is a reserved name", s).hint("choose another name")
+	}
+	return nil
+}
+
+// suggestName makes the nearest allowed team name.
+func suggestName(s string) string {
+	out := make([]rune, 0, len(s))
+	for _, r := range s {
+		switch {
+		case r >= 'A' && r <= 'Z':
+			r += 'a' - 'A'
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+		default:
+			r = '-'
+		}
+		if r == '-' && (len(out) == 0 || out[len(out)-1] == '-') {
+			continue
+		}
+		out = append(out, r)
+	}
+	for len(out) > 0 && out[len(out)-1] == '-' {
+		out = out[:len(out)-1]
+	}
+	if len(out) == 0 {
+		return "my-team"
+	}
+	return string(out[:min(len(out), 64)])
+}

@@ -1,0 +1,388 @@
+package cadre
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// TeamCreate makes a team of an empty scope, with the caller as its lead.
+type TeamCreate struct {
+	Name        string `json:"name,omitempty" arg:"[NAME]" help:"a-z, 0-9 and -; one is made up without"`
+	Description string `json:"description,omitempty" short:"d" help:"what the team is for"`
+	LeadCreates bool   `json:"leadCreates,omitempty" help:"only the lead may create tasks"`
+	AgentType   string `json:"agentType,omitempty" door:"-" help:"the lead's agent type"`
+	Model       string `json:"model,omitempty" door:"-" help:"the lead's model"`
+	CWD         string `json:"cwd,omitempty" door:"-" help:"where the lead works"`
+}
+
+// Decide creates the team and its lead, who joins at the moment of creation.
+func (v *TeamCreate) Decide(s Snap, c Command) ([]Event, error) {
+	d := newDraft(s, c)
+	if err := CheckTeamName(v.Name); err != nil {
+		return nil, err
+	}
+	if err := checkText("description", v.Description, MaxDescription); err != nil {
+		return nil, err
+	}
+	team, err := d.Team()
+	if err != nil {
+		return nil, err
+	}
+	if team != nil {
+		return nil, refuse(RuleExists, "a team %s already exists, made by %s", v.Name, team.Creator).
+			hint("cadre team join %s, or another name: cadre team create %s-2", v.Name, v.Name)
+	}
+	if n, err := d.Count(Index(KindTask), ""); err != nil || n > 0 {
+		if err != nil {
+			return nil, err
+		}
+		return nil, refuse(RuleExists, "a task list %s already exists, with %d tasks", v.Name, n).hint("cadre team create %s-2", v.Name)
+	}
+	if c.Actor.Kind == ActorGuest || c.Actor.Kind == ActorMember {
+		return nil, refuse(RuleOperator, "%s may not create teams", c.Actor).hint("ask the operator: cadre team create %s", v.Name)
+	}
+	now := d.now()
+	d.put(nil, &Team{Name: v.Name, Description: v.Description, CreatedAt: now, Creator: c.Actor, Settings: TeamSettings{LeadCreates: v.LeadCreates}})
+	agentType := v.AgentType
+	if agentType == "" {
+		agentType = LeadName
+	}
+	backend := BackendHand
+	if c.Actor.Kind == ActorSession {
+		backend = BackendClient
+	}
+	d.put(nil, &Member{
+		Name: LeadName, Role: RoleLead, AgentType: agentType, Model: v.Model, CWD: v.CWD, Color: nextColor(0), Backend: backend,
+		Session: c.Actor.Session, JoinedAt: now, State: StateIdle, Since: now, Evidence: "created the team",
+	})
+	return d.finish()
+}
+
+// Answer shows the team.
+func (v *TeamCreate) Answer(s Snap, c Command, _ Receipt) (any, error) {
+	return (&TeamShow{}).Look(s, c)
+}
+
+// TeamJoin makes the caller, or a name, a member.
+type TeamJoin struct {
+	Team        string `json:"team,omitempty" arg:"[TEAM]" help:"the team; the current one without"`
+	Name        string `json:"name,omitempty" help:"the name to join under"`
+	AgentType   string `json:"agentType,omitempty" help:"what kind of agent it is"`
+	Model       string `json:"model,omitempty" help:"its model"`
+	Description string `json:"description,omitempty" short:"d" help:"what it is there for"`
+	PlanMode    bool   `json:"planModeRequired,omitempty" help:"it may start tasks only with an approved plan"`
+	CWD         string `json:"cwd,omitempty" door:"-" help:"where it works"`
+}
+
+// Decide adds the member; a name that is taken gets -2, -3 and so on.
+func (v *TeamJoin) Decide(s Snap, c Command) ([]Event, error) {
+	d, err := begin(s, c)
+	if err != nil {
+		return nil, err
+	}
+	name := v.Name
+	if name == "" {
+		name = c.Actor.Name
+	}
+	name, _, _ = strings.Cut(name, "@")
+	if err := checkMemberName(name); err != nil {
+		return nil, err
+	}
+	if err := checkText("description", v.Description, MaxDescription); err != nil {
+		return nil, err
+	}
+	team, err := d.Team()
+	if err != nil {
+		return nil, err
+	}
+	if team == nil {
+		return nil, refuse(RuleMissing, "there is no team %s", d.Scope()).hint("cadre team list")
+	}
+	if c.Actor.Kind == ActorSession && d.rights >= works {
+		return nil, nil // this session is a member already
+	}
+	if c.Actor.Kind == ActorMember && c.Actor.By == "" {
+		return nil, refuse(RuleMember, "%s is a member already", c.Actor)
+	}
+	m := &Member{
+		Name: name, Role: RoleTeammate, AgentType: v.AgentType, Model: v.Model, Description: v.Description, PlanMode: v.PlanMode,
+		CWD: v.CWD, Session: c.Actor.Session, Backend: BackendHand, State: StateIdle, Evidence: "joined",
+	}
+	if c.Actor.Kind == ActorSession {
+		m.Backend = BackendClient
+	}
+	if err := d.join(m); err != nil {
+		return nil, err
+	}
+	return d.finish()
+}
+
+// Answer gives the new member.
+func (v *TeamJoin) Answer(s Snap, c Command, r Receipt) (any, error) {
+	for _, e := range r.Events {
+		if m, ok := e.After.(*Member); ok && e.Before == nil {
+			return s.viewMember(m, c)
+		}
+	}
+	d, err := begin(s, c)
+	if err != nil {
+		return nil, err
+	}
+	return (&MemberShow{Name: d.me}).Look(s, c)
+}
+
+// join adds a member: a free name, the next colour, and the tasks that were kept
+// for that name.
+func (d *draft) join(m *Member) error {
+	all, err := collect(d.Members())
+	if err != nil {
+		return err
+	}
+	wanted := m.Name
+	taken := func(name string) bool {
+		return slices.ContainsFunc(all, func(o *Member) bool { return strings.EqualFold(o.Name, name) })
+	}
+	var before Object
+	for i, o := range all {
+		if o.Name == wanted && o.State == StateDeparted { // the same name comes back
+			before, all = o, slices.Delete(all, i, i+1)
+			m.Color = o.Color
+			break
+		}
+	}
+	for n := 2; taken(m.Name); n++ {
+		m.Name = fmt.Sprintf("%s-%d", wanted, n)
+		before = nil
+	}
+	if m.Color == "" {
+		m.Color = nextColor(len(all))
+	}
+	m.JoinedAt, m.Since = d.now(), d.now()
+	d.put(before, m)
+	kept, err := collect(d.Tasks(TaskQuery{Index: IndexOwner, Key: m.Name}))
+	if err != nil {
+		return err
+	}
+	for _, t := range kept {
+		if err := d.assigned(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TeamTake makes the caller the lead of a team that has none any more.
+type TeamTake struct {
+	Team string `json:"team,omitempty" arg:"[TEAM]" help:"the team; the current one without"`
+}
+
+// Decide takes over. The operator may take any team, others only a dormant one.
+func (v *TeamTake) Decide(s Snap, c Command) ([]Event, error) {
+	d, err := begin(s, c)
+	if err != nil {
+		return nil, err
+	}
+	team, lead, err := d.teamAndLead()
+	if err != nil {
+		return nil, err
+	}
+	if d.me == LeadName && !team.NoLead && lead.State != StateDeparted {
+		return nil, nil
+	}
+	if c.Actor.Kind != ActorOperator && !team.NoLead && lead.State != StateDead && lead.State != StateDeparted {
+		return nil, refuse(RuleAlive, "team %s has a lead, who is %s", team.Name, lead.State).hint(`cadre msg send team-lead "…"`)
+	}
+	if c.Actor.Kind == ActorGuest || c.Actor.Kind == ActorMember {
+		return nil, refuse(RuleOperator, "%s may not take over a team", c.Actor)
+	}
+	taken := *team
+	taken.Creator, taken.NoLead = c.Actor, false
+	d.put(team, &taken)
+	next := lead.Clone()
+	next.Session, next.State, next.Since, next.Evidence = c.Actor.Session, StateIdle, d.now(), "took the team over"
+	next.Backend, next.Process = BackendHand, nil
+	if c.Actor.Kind == ActorSession {
+		next.Backend = BackendClient
+	}
+	d.put(lead, next)
+	return d.finish()
+}
+
+func (d *draft) teamAndLead() (*Team, *Member, error) {
+	team, err := d.Team()
+	if err != nil {
+		return nil, nil, err
+	}
+	if team == nil {
+		return nil, nil, refuse(RuleMissing, "there is no team %s", d.Scope()).hint("cadre team list")
+	}
+	lead, err := d.Member(LeadName)
+	if err == nil && lead == nil {
+		err = fmt.Errorf("team %s has no record of a lead", team.Name)
+	}
+	return team, lead, err
+}
+
+// Answer shows the team.
+func (v *TeamTake) Answer(s Snap, c Command, _ Receipt) (any, error) {
+	return (&TeamShow{}).Look(s, c)
+}
+
+// TeamLabel gives a team a name for people.
+type TeamLabel struct {
+	Label string `json:"label" arg:"LABEL" help:"a name for people; empty removes it"`
+}
+
+// Decide sets the label.
+func (v *TeamLabel) Decide(s Snap, c Command) ([]Event, error) {
+	d, err := begin(s, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkText("label", v.Label, MaxSubject); err != nil {
+		return nil, err
+	}
+	team, _, err := d.teamAndLead()
+	if err != nil {
+		return nil, err
+	}
+	if err := d.needLead("label the team"); err != nil {
+		return nil, err
+	}
+	if team.Label == v.Label {
+		return nil, nil
+	}
+	next := *team
+	next.Label = v.Label
+	d.put(team, &next)
+	return d.finish()
+}
+
+// Answer shows the team.
+func (v *TeamLabel) Answer(s Snap, c Command, _ Receipt) (any, error) {
+	return (&TeamShow{}).Look(s, c)
+}
+
+// TeamClose is the first half of deleting a team: it refuses while members are
+// alive, and lets everyone depart. The store then moves the scope away.
+type TeamClose struct {
+	Force bool `json:"force,omitempty"`
+}
+
+// Decide lets the members depart.
+func (v *TeamClose) Decide(s Snap, c Command) ([]Event, error) {
+	d, err := begin(s, c)
+	if err != nil {
+		return nil, err
+	}
+	team, err := d.Team()
+	if err != nil {
+		return nil, err
+	}
+	if team == nil {
+		return nil, refuse(RuleMissing, "there is no team %s", d.Scope()).hint("cadre team list")
+	}
+	members, err := collect(d.Members())
+	if err != nil {
+		return nil, err
+	}
+	var alive []string
+	for _, m := range members {
+		if m.alive() {
+			alive = append(alive, m.Name)
+		}
+	}
+	if len(alive) > 0 && !v.Force {
+		return nil, refuse(RuleAlive, "team %s has living members: %s", team.Name, strings.Join(alive, ", ")).
+			hint("cadre team delete %s --force", team.Name)
+	}
+	if err := d.needLead("delete the team"); err != nil {
+		return nil, err
+	}
+	for _, m := range members {
+		if m.Role != RoleLead {
+			if err := d.setMemberState(m.Name, StateDeparted, "the team was deleted"); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return d.finish()
+}
+
+// Answer shows the team as it is left.
+func (v *TeamClose) Answer(s Snap, c Command, _ Receipt) (any, error) {
+	return (&TeamShow{}).Look(s, c)
+}
+
+// MemberLeave takes a member out of the team: the caller, or, by the lead,
+// another. Its unfinished tasks go back in the same commit.
+type MemberLeave struct {
+	Name string `json:"name,omitempty" arg:"[NAME]" help:"who leaves; yourself without"`
+}
+
+// Decide lets the member depart.
+func (v *MemberLeave) Decide(s Snap, c Command) ([]Event, error) {
+	d, err := begin(s, c)
+	if err != nil {
+		return nil, err
+	}
+	name := d.me
+	if v.Name != "" {
+		m, err := d.recipient(v.Name)
+		if err != nil {
+			return nil, err
+		}
+		name = m.Name
+	}
+	if name == LeadName {
+		return nil, refuse(RuleMove, "the lead cannot leave its team").hint("cadre team delete")
+	}
+	if name != d.me {
+		if err := d.needLead("take a member out of the team"); err != nil {
+			return nil, err
+		}
+	}
+	if err := d.needMember(); err != nil {
+		return nil, err
+	}
+	if err := d.depart(name, "left the team"); err != nil {
+		return nil, err
+	}
+	return d.finish()
+}
+
+// depart ends a membership and gives the member's unfinished tasks back.
+func (d *draft) depart(name, why string) error {
+	if err := d.setMemberState(name, StateDeparted, why); err != nil {
+		return err
+	}
+	own, err := collect(d.Tasks(TaskQuery{Index: IndexOwner, Key: name}))
+	if err != nil {
+		return err
+	}
+	var given []string
+	for _, t := range own {
+		next := t.Clone()
+		next.Status, next.Owner, next.Lease, next.StartedAt = Pending, "", nil, nil
+		next.Fence = d.Head().Fence + 1
+		if err := d.putTask(t, next); err != nil {
+			return err
+		}
+		given = append(given, string(t.ID))
+	}
+	if len(given) == 0 || d.me == LeadName {
+		return nil
+	}
+	return d.notice(LeadName, "", "%s %s; pending again: task %s", name, why, strings.Join(given, ", "))
+}
+
+// Answer gives the member as it left.
+func (v *MemberLeave) Answer(s Snap, c Command, r Receipt) (any, error) {
+	for _, e := range r.Events {
+		if m, ok := e.After.(*Member); ok {
+			return s.viewMember(m, c)
+		}
+	}
+	return (&MemberShow{Name: v.Name}).Look(s, c)
+}

@@ -1,0 +1,57 @@
+package cadre
+
+// A verb is a struct whose fields are its parameters, with the tags that doors
+// read: `json` is the name everywhere, `arg` marks a positional argument, `short`
+// a one-letter flag, `help` explains, and `door:"-"` keeps a field from people.
+
+// Change is a verb that changes a scope.
+type Change interface {
+	// Decide gives the events, or the rule that refuses.
+	Decide(Snap, Command) ([]Event, error)
+	// Answer makes what the caller is told, after the commit.
+	Answer(Snap, Command, Receipt) (any, error)
+}
+
+// Query is a verb that only looks.
+type Query interface {
+	Look(Snap, Command) (any, error)
+}
+
+// Keyed is a Change that a caller may repeat safely under a key of its own.
+type Keyed interface{ CommandKey() string }
+
+// look begins a query: it refuses those who may not read.
+func look(s Snap, c Command) (*draft, error) { return begin(s, c) }
+
+// task loads a task that a verb is about. One that was removed is not found. A
+// lease that ran out is noticed here, by whoever decides on the task.
+func (d *draft) task(id TaskID) (*Task, error) {
+	id, err := parseTaskID(id)
+	if err != nil {
+		return nil, err
+	}
+	t, err := d.Task(id)
+	if err != nil {
+		return nil, err
+	}
+	if t == nil {
+		return nil, refuse(RuleTaskMissing, "there is no task %s in %s", id, d.Scope()).hint("cadre task list --scope %s", d.Scope())
+	}
+	if t.Status == Deleted {
+		return nil, refuse(RuleTaskMissing, "task %s in %s was removed", id, d.Scope()).hint("cadre task restore %s", id)
+	}
+	if t.Lease.expired(d.cmd.Now) {
+		return d.requeue(t, "its lease ran out")
+	}
+	return t, nil
+}
+
+// changedTask finds the task that a receipt is about: the first of its events.
+func changedTask(r Receipt, fallback TaskID) TaskID {
+	for _, e := range r.Events {
+		if t, ok := e.After.(*Task); ok && e.Verb != "log.open" {
+			return t.ID
+		}
+	}
+	return fallback
+}

@@ -1,0 +1,200 @@
+package cadre
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// TaskState is what a task looks like to someone who watches: derived here, once,
+// and shown the same everywhere.
+type TaskState string
+
+const (
+	TaskReadyState TaskState = "ready"
+	TaskBlocked    TaskState = "blocked"
+	TaskRunning    TaskState = "running"
+	TaskWaiting    TaskState = "waiting" // for a person
+	TaskStalled    TaskState = "stalled"
+	TaskDoneState  TaskState = "done"
+	TaskGone       TaskState = "deleted"
+)
+
+// TaskView is a task as everyone is shown it: the names of the file, and what the
+// log knows besides.
+type TaskView struct {
+	ID          TaskID                     `json:"id"`
+	Subject     string                     `json:"subject"`
+	Description string                     `json:"description"`
+	ActiveForm  string                     `json:"activeForm,omitempty"`
+	Owner       string                     `json:"owner,omitempty"`
+	Status      Status                     `json:"status"`
+	State       TaskState                  `json:"state"`
+	Blocks      []TaskID                   `json:"blocks"`
+	BlockedBy   []TaskID                   `json:"blockedBy"`
+	WaitingOn   []TaskID                   `json:"waitingOn"`
+	Metadata    map[string]json.RawMessage `json:"metadata,omitempty"`
+	Kind        TaskKind                   `json:"kind,omitempty"`
+	Priority    int                        `json:"priority"`
+	Labels      []string                   `json:"labels"`
+	Parent      TaskID                     `json:"parent,omitempty"`
+	Paths       []string                   `json:"paths,omitempty"`
+	Run         string                     `json:"run,omitempty"`
+	Attempts    int                        `json:"attempts"`
+	Result      *Result                    `json:"result,omitempty"`
+	Plan        *PlanGate                  `json:"plan,omitempty"`
+	Flags       []Flag                     `json:"flags"`
+	Fence       uint64                     `json:"fence,omitempty"`
+	References  []TaskID                   `json:"references"`
+	Comments    []CommentView              `json:"comments"`
+	Version     uint64                     `json:"version"`
+	CreatedAt   time.Time                  `json:"createdAt"`
+	UpdatedAt   time.Time                  `json:"updatedAt"`
+	StartedAt   *time.Time                 `json:"startedAt,omitempty"`
+	CompletedAt *time.Time                 `json:"completedAt,omitempty"`
+	Author      string                     `json:"author"`
+}
+
+// CommentView is a comment as it is shown with its task.
+type CommentView struct {
+	Author  string    `json:"author"`
+	Content string    `json:"content"`
+	At      time.Time `json:"at"`
+}
+
+// newView copies what the task itself says. Lists are never null.
+func newView(t *Task) *TaskView {
+	return &TaskView{
+		ID: t.ID, Subject: t.Subject, Description: t.Description, ActiveForm: t.ActiveForm, Owner: t.Owner, Status: t.Status,
+		Blocks: []TaskID{}, BlockedBy: orEmpty(t.BlockedBy), WaitingOn: []TaskID{}, Metadata: t.Metadata, Kind: t.Kind,
+		Priority: t.Priority, Labels: orEmpty(t.Labels), Parent: t.Parent, Paths: t.Paths, Run: t.Run, Attempts: t.Attempts,
+		Result: t.Result, Plan: t.Plan, Flags: orEmpty(t.Flags), Fence: t.Fence, References: []TaskID{}, Comments: []CommentView{},
+		Version: t.Version, CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt, StartedAt: t.StartedAt, CompletedAt: t.CompletedAt, Author: t.Author,
+	}
+}
+
+func orEmpty[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}
+
+// stateOf derives a task's state. stalled and asked say what is known about the
+// owner and about open asks.
+func stateOf(t *Task, owner *Member, asked bool) TaskState {
+	switch {
+	case t.Status == Deleted:
+		return TaskGone
+	case t.Status == Completed:
+		return TaskDoneState
+	case asked || t.has(FlagPerson):
+		return TaskWaiting
+	case t.Status == InProgress:
+		if owner != nil && (owner.State == StateStalled || owner.State == StateUnreachable || owner.State == StateDead) {
+			return TaskStalled
+		}
+		return TaskRunning
+	case t.OpenBlockers > 0:
+		return TaskBlocked
+	}
+	return TaskReadyState
+}
+
+// viewTask shows one task with everything that belongs to it.
+func (s Snap) viewTask(id TaskID, _ Command) (*TaskView, error) {
+	id, err := parseTaskID(id)
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.Task(id)
+	if err != nil {
+		return nil, err
+	}
+	if t == nil {
+		return nil, refuse(RuleTaskMissing, "there is no task %s in %s", id, s.Scope()).hint("cadre task list --scope %s", s.Scope())
+	}
+	v := newView(t)
+	open, err := s.openBlockers(t)
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range open {
+		v.WaitingOn = append(v.WaitingOn, b.ID)
+	}
+	for w, err := range s.Blocks(id) {
+		if err != nil {
+			return nil, err
+		}
+		v.Blocks = append(v.Blocks, w.ID)
+	}
+	for c, err := range s.Comments(id) {
+		if err != nil {
+			return nil, err
+		}
+		v.Comments = append(v.Comments, CommentView{c.Author, c.Content, c.At})
+	}
+	for r, err := range s.References(id) {
+		if err != nil {
+			return nil, err
+		}
+		v.References = append(v.References, r.other(id))
+	}
+	asked, err := s.Count(IndexTaskAsk, prefixKey(string(id)))
+	if err != nil {
+		return nil, err
+	}
+	var owner *Member
+	if t.Owner != "" {
+		if owner, err = s.Member(t.Owner); err != nil {
+			return nil, err
+		}
+	}
+	v.State = stateOf(t, owner, asked > 0)
+	return v, nil
+}
+
+// viewDeleted shows a task that was just removed.
+func (s Snap) viewDeleted(id TaskID, c Command) (*TaskView, error) { return s.viewTask(id, c) }
+
+func (r *Reference) other(id TaskID) TaskID {
+	if r.A == id {
+		return r.B
+	}
+	return r.A
+}
+
+// MessageView is a message with its state spelled out.
+type MessageView struct {
+	*Message
+	State string `json:"state"`
+}
+
+func viewMessage(m *Message) *MessageView { return &MessageView{m, m.State()} }
+
+// MemberView is a member with what it has to do with tasks and mail.
+type MemberView struct {
+	*Member
+	AgentID string   `json:"agentId"`
+	Tasks   []TaskID `json:"tasks"` // what it works on, or is to do
+	Unread  int      `json:"unread"`
+}
+
+func (s Snap) viewMember(m *Member, _ Command) (*MemberView, error) {
+	v := &MemberView{Member: m, AgentID: m.Name + "@" + string(s.Scope()), Tasks: []TaskID{}}
+	running := false
+	for t, err := range s.Tasks(TaskQuery{Index: IndexOwner, Key: m.Name}) {
+		if err != nil {
+			return nil, err
+		}
+		v.Tasks = append(v.Tasks, t.ID)
+		running = running || t.Status == InProgress
+	}
+	if m.State == StateIdle && running { // a hand-driven member works while it has a task in progress
+		working := m.Clone()
+		working.State, working.Evidence = StateWorking, "has a task in progress"
+		v.Member = working
+	}
+	var err error
+	v.Unread, err = s.Count(IndexUnread, prefixKey(m.Name))
+	return v, err
+}
