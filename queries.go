@@ -375,6 +375,9 @@ type TeamView struct {
 	Asks    int            `json:"asks"`
 }
 
+// ScopeName is the team to show.
+func (v *TeamShow) ScopeName() string { return v.Team }
+
 // Look shows it; a list without a team is shown with its tasks.
 func (v *TeamShow) Look(s Snap, c Command) (any, error) {
 	if _, err := look(s, c); err != nil {

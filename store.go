@@ -53,8 +53,9 @@ type Store interface {
 	Update(context.Context, Scope, Command, Decide) (Receipt, error)
 
 	// Events gives the log after a head, and with follow what comes next, until
-	// the context ends. The zero head means from the start. A cursor of another
-	// epoch ends with an *EpochError that holds the new head.
+	// the context ends. The zero head means from the start, and a head without
+	// an epoch is a place in whatever epoch there is. A cursor of another epoch
+	// ends with an *EpochError that holds the new head.
 	Events(ctx context.Context, s Scope, after Head, follow bool) iter.Seq2[Event, error]
 
 	// Scopes lists every scope that was ever written to and is not gone.

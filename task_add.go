@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -19,6 +20,14 @@ func (l *Level) UnmarshalJSON(data []byte) error {
 	}
 	*l = Level(bytes.TrimSpace(data))
 	return nil
+}
+
+// MarshalJSON writes a number where it is one.
+func (l Level) MarshalJSON() ([]byte, error) {
+	if n, err := strconv.Atoi(string(l)); err == nil {
+		return []byte(strconv.Itoa(n)), nil
+	}
+	return json.Marshal(string(l))
 }
 
 // TaskAdd creates a task.

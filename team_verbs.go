@@ -75,6 +75,9 @@ type TeamJoin struct {
 	CWD         string `json:"cwd,omitempty" door:"-" help:"where it works"`
 }
 
+// ScopeName is the team to join.
+func (v *TeamJoin) ScopeName() string { return v.Team }
+
 // Decide adds the member; a name that is taken gets -2, -3 and so on.
 func (v *TeamJoin) Decide(s Snap, c Command) ([]Event, error) {
 	d, err := begin(s, c)
@@ -176,6 +179,9 @@ func (d *draft) join(m *Member) error {
 type TeamTake struct {
 	Team string `json:"team,omitempty" arg:"[TEAM]" help:"the team; the current one without"`
 }
+
+// ScopeName is the team to take.
+func (v *TeamTake) ScopeName() string { return v.Team }
 
 // Decide takes over. The operator may take any team, others only a dormant one.
 func (v *TeamTake) Decide(s Snap, c Command) ([]Event, error) {

@@ -20,6 +20,12 @@ type Query interface {
 // Keyed is a Change that a caller may repeat safely under a key of its own.
 type Keyed interface{ CommandKey() string }
 
+// Scoped is a verb whose own parameter may name the scope it is about.
+type Scoped interface{ ScopeName() string }
+
+// ReadOnly is a Change that, as it was called, only looks.
+type ReadOnly interface{ ReadOnly() bool }
+
 // look begins a query: it refuses those who may not read.
 func look(s Snap, c Command) (*draft, error) { return begin(s, c) }
 

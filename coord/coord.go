@@ -1,0 +1,211 @@
+// Package coord carries out verbs: it finds out who calls and on which list,
+// has the rule book decide, runs gate hooks outside every lock, has it decide
+// again on what is true by then, and has the store append the events. Every door
+// calls it and has no rules of its own.
+//
+// A Coord may be used by any number of goroutines.
+package coord
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"cadre"
+)
+
+// Coord is the way to a store.
+type Coord struct {
+	Store cadre.Store
+	Now   func() cadre.Time
+	Hooks *Hooks                           // nil runs none
+	Warn  func(format string, args ...any) // talk that refuses nothing
+}
+
+// Session is one caller at one door, working on one scope.
+type Session struct {
+	*Coord
+	Actor cadre.Actor
+	Door  string
+	Scope cadre.Scope
+	CWD   string
+}
+
+// Procedure is a verb that is made of several commands or looks at several
+// scopes. Whatever it changes it changes through Do.
+type Procedure interface {
+	Run(context.Context, *Session) (any, error)
+}
+
+// Do carries out one verb under its name and answers what the caller is told.
+func (s *Session) Do(ctx context.Context, name string, verb any) (any, error) {
+	s, err := s.scopedTo(verb)
+	if err != nil {
+		return nil, err
+	}
+	switch v := verb.(type) {
+	case Procedure:
+		return v.Run(ctx, s)
+	case cadre.Change:
+		_, answer, err := s.change(ctx, name, v)
+		return answer, s.elsewhere(ctx, err, verb)
+	case cadre.Query:
+		var answer any
+		err := s.Store.View(ctx, s.Scope, func(snap cadre.Snap) error {
+			var err error
+			answer, err = v.Look(snap, s.command(name))
+			return err
+		})
+		return answer, s.elsewhere(ctx, err, verb)
+	}
+	return nil, fmt.Errorf("%s is neither a change nor a query", name)
+}
+
+// scopedTo lets a verb's own parameter choose the scope.
+func (s *Session) scopedTo(verb any) (*Session, error) {
+	v, ok := verb.(cadre.Scoped)
+	if !ok || v.ScopeName() == "" {
+		return s, nil
+	}
+	scope, err := cadre.ParseScope(v.ScopeName())
+	if err != nil {
+		return nil, err
+	}
+	return s.on(scope), nil
+}
+
+// on is the same caller on another scope.
+func (s *Session) on(scope cadre.Scope) *Session {
+	other := *s
+	other.Scope = scope
+	return &other
+}
+
+func (s *Session) command(verb string) cadre.Command {
+	return cadre.Command{ID: newID(), Actor: s.Actor, Door: s.Door, Verb: verb, Now: s.Now()}
+}
+
+// newID is a command id that nobody else has.
+func newID() cadre.CommandID {
+	var b [12]byte
+	rand.Read(b[:]) // never fails
+	return cadre.CommandID(hex.EncodeToString(b[:]))
+}
+
+// keyedID is the command id of a caller's own key: the same call again, the same id.
+func keyedID(s *Session, verb, key string) cadre.CommandID {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s\x00%s\x00%s", s.Actor.Kind, s.Actor.Name, s.Actor.Session, verb, key))
+	return cadre.CommandID("key-" + hex.EncodeToString(sum[:16]))
+}
+
+// errGate means that what a hook agreed to is not what would be committed now.
+var errGate = errors.New("the task changed while its hook ran")
+
+// change decides, gates, decides again and appends.
+func (s *Session) change(ctx context.Context, name string, v cadre.Change) (cadre.Receipt, any, error) {
+	c := s.command(name)
+	if k, ok := v.(cadre.Keyed); ok && k.CommandKey() != "" {
+		c.ID = keyedID(s, name, k.CommandKey())
+	}
+	if r, ok := v.(cadre.ReadOnly); ok && r.ReadOnly() {
+		answer, err := s.lookOnly(ctx, c, v)
+		return cadre.Receipt{}, answer, err
+	}
+	receipt, err := s.commit(ctx, c, v)
+	if err != nil {
+		return receipt, nil, err
+	}
+	var answer any
+	err = s.Store.View(ctx, s.Scope, func(snap cadre.Snap) error {
+		answer, err = v.Answer(snap, c, receipt)
+		return err
+	})
+	return receipt, answer, err
+}
+
+// lookOnly answers a change that, as it was called, writes nothing.
+func (s *Session) lookOnly(ctx context.Context, c cadre.Command, v cadre.Change) (answer any, err error) {
+	err = s.Store.View(ctx, s.Scope, func(snap cadre.Snap) error {
+		if _, err := v.Decide(snap, c); err != nil {
+			return err
+		}
+		answer, err = v.Answer(snap, c, cadre.Receipt{Head: snap.Head()})
+		return err
+	})
+	return answer, err
+}
+
+// commit appends what the verb decides, once its gates agreed to exactly that.
+func (s *Session) commit(ctx context.Context, c cadre.Command, v cadre.Change) (cadre.Receipt, error) {
+	if s.Hooks.empty() {
+		return s.Store.Update(ctx, s.Scope, c, func(snap cadre.Snap) ([]cadre.Event, error) { return v.Decide(snap, c) })
+	}
+	agreed := map[gate]bool{}
+	for {
+		var events []cadre.Event
+		err := s.Store.View(ctx, s.Scope, func(snap cadre.Snap) (err error) {
+			events, err = v.Decide(snap, c)
+			return err
+		})
+		if err != nil {
+			return cadre.Receipt{}, err
+		}
+		for _, g := range gatesOf(events) {
+			if err := s.pass(ctx, g, agreed); err != nil {
+				return cadre.Receipt{}, err
+			}
+		}
+		receipt, err := s.Store.Update(ctx, s.Scope, c, func(snap cadre.Snap) ([]cadre.Event, error) {
+			events, err := v.Decide(snap, c)
+			for _, g := range gatesOf(events) {
+				if !agreed[g.gate] {
+					return nil, errGate
+				}
+			}
+			return events, err
+		})
+		if !errors.Is(err, errGate) {
+			return receipt, err
+		}
+		if err := ctx.Err(); err != nil {
+			return cadre.Receipt{}, err
+		}
+	}
+}
+
+// elsewhere adds to "no such task" where this caller has a task of that id.
+func (s *Session) elsewhere(ctx context.Context, err error, verb any) error {
+	e := cadre.AsError(err)
+	if e == nil || e.Rule != cadre.RuleTaskMissing {
+		return err
+	}
+	id := taskIDIn(verb)
+	if id == "" {
+		return err
+	}
+	scopes, listErr := s.ownScopes(ctx)
+	if listErr != nil {
+		return err
+	}
+	for _, scope := range scopes {
+		if scope == s.Scope {
+			continue
+		}
+		found := false
+		viewErr := s.Store.View(ctx, scope, func(snap cadre.Snap) error {
+			t, err := snap.Task(id)
+			found = t != nil && t.Status != cadre.Deleted
+			return err
+		})
+		if viewErr == nil && found {
+			hinted := *e
+			hinted.Message += fmt.Sprintf("; %s has one", scope)
+			hinted.Hint = fmt.Sprintf("cadre task show %s --scope %s", id, scope)
+			return &hinted
+		}
+	}
+	return err
+}

@@ -1,0 +1,252 @@
+package coord
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"cadre"
+)
+
+// HookEvent names a moment at which a hook may refuse.
+type HookEvent string
+
+const (
+	TaskCreated   HookEvent = "TaskCreated"
+	TaskCompleted HookEvent = "TaskCompleted"
+	TeammateIdle  HookEvent = "TeammateIdle"
+)
+
+// DefaultHookTime is how long a hook may take.
+const DefaultHookTime = 60 * time.Second
+
+// Hooks are commands that the user's settings.json names, in the shape that
+// Claude Code reads: exit code 2 refuses, and what the command wrote to standard
+// error is the reason. Other failures are told and refuse nothing.
+type Hooks struct {
+	Commands map[HookEvent][]HookCommand
+	Env      []string // a hook gets this environment; it never holds a token
+}
+
+// HookCommand is one command line with its time limit.
+type HookCommand struct {
+	Command string
+	Timeout time.Duration
+}
+
+func (h *Hooks) empty() bool { return h == nil || len(h.Commands) == 0 }
+
+// settingsLimit bounds a settings.json, which is written by others.
+const settingsLimit = 4 << 20
+
+// LoadHooks reads the hooks of a settings.json. A file that is not there has none.
+func LoadHooks(path string, env []string) (*Hooks, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, cadre.Fault(err, "check the file's permissions", "reading hooks")
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, settingsLimit))
+	if err != nil {
+		return nil, cadre.Fault(err, "check the file", "reading hooks from %s", path)
+	}
+	return ParseHooks(data, path, env)
+}
+
+// ParseHooks reads the hooks of a settings.json's text.
+func ParseHooks(data []byte, path string, env []string) (*Hooks, error) {
+	var settings struct {
+		Hooks map[string]json.RawMessage `json:"hooks"`
+	}
+	if err := json.Unmarshal(data, &settings); err != nil {
+		return nil, cadre.Fault(err, "mend the file, or move it away", "%s is not JSON, so its hooks cannot be honoured", path)
+	}
+	h := &Hooks{Commands: map[HookEvent][]HookCommand{}, Env: withoutTokens(env)}
+	for _, event := range []HookEvent{TaskCreated, TaskCompleted, TeammateIdle} {
+		raw, ok := settings.Hooks[string(event)]
+		if !ok {
+			continue
+		}
+		var groups []struct {
+			Hooks []struct {
+				Type    string  `json:"type"`
+				Command string  `json:"command"`
+				Timeout float64 `json:"timeout"`
+			} `json:"hooks"`
+		}
+		if err := json.Unmarshal(raw, &groups); err != nil {
+			return nil, cadre.Fault(err, "mend the file", "the %s hooks in %s are not in the expected form", event, path)
+		}
+		for _, g := range groups {
+			for _, c := range g.Hooks {
+				if c.Command == "" || c.Type != "" && c.Type != "command" {
+					continue
+				}
+				limit := DefaultHookTime
+				if c.Timeout > 0 {
+					limit = time.Duration(c.Timeout * float64(time.Second))
+				}
+				h.Commands[event] = append(h.Commands[event], HookCommand{c.Command, limit})
+			}
+		}
+	}
+	return h, nil
+}
+
+// withoutTokens keeps credentials from hooks.
+func withoutTokens(env []string) []string {
+	out := make([]string, 0, len(env))
+	for _, kv := range env {
+		if !strings.HasPrefix(kv, "CADRE_TOKEN=") {
+			out = append(out, kv)
+		}
+	}
+	return out
+}
+
+// gate is one thing that a hook is asked about: a task, at one version.
+type gate struct {
+	event   HookEvent
+	task    cadre.TaskID
+	version uint64
+}
+
+// gated is a gate with what its hook is told.
+type gated struct {
+	gate
+	before, after *cadre.Task
+}
+
+// gatesOf finds the moments in a command's events that hooks may refuse.
+func gatesOf(events []cadre.Event) []gated {
+	var out []gated
+	for _, e := range events {
+		after, ok := e.After.(*cadre.Task)
+		if !ok || after.Kind == cadre.KindInternal {
+			continue
+		}
+		before, _ := e.Before.(*cadre.Task)
+		switch {
+		case before == nil && after.Status != cadre.Deleted:
+			out = append(out, gated{gate{TaskCreated, after.ID, 0}, nil, after})
+		case before != nil && before.Status != cadre.Completed && after.Status == cadre.Completed:
+			out = append(out, gated{gate{TaskCompleted, after.ID, before.Version}, before, after})
+		}
+	}
+	return out
+}
+
+// pass runs the hooks of one gate, unless they already agreed to exactly this.
+func (s *Session) pass(ctx context.Context, g gated, agreed map[gate]bool) error {
+	if agreed[g.gate] {
+		return nil
+	}
+	for _, hook := range s.Hooks.Commands[g.event] {
+		reason, err := s.runHook(ctx, hook, g)
+		if err != nil {
+			return err
+		}
+		if reason != "" {
+			return s.refused(ctx, g, hook, reason)
+		}
+	}
+	agreed[g.gate] = true
+	return nil
+}
+
+// refused records a refused completion and tells the caller the reason.
+func (s *Session) refused(ctx context.Context, g gated, hook HookCommand, reason string) error {
+	err := cadre.Refuse(cadre.RuleGate, "mend it, then do it again", "the %s hook refused task %s: %s", g.event, g.task, reason)
+	if g.event != TaskCompleted {
+		return err
+	}
+	c := s.command("task.refused")
+	c.Actor = cadre.Self
+	v := &cadre.TaskRefused{ID: g.task, Reason: reason}
+	if _, uerr := s.Store.Update(ctx, s.Scope, c, func(snap cadre.Snap) ([]cadre.Event, error) { return v.Decide(snap, c) }); uerr != nil {
+		return errors.Join(err, uerr)
+	}
+	if g.before.Refusals+1 >= cadre.DefaultAttempts {
+		return cadre.Refuse(cadre.RulePerson, fmt.Sprintf("cadre task show %s", g.task),
+			"the %s hook refused task %s for the %d. time, so it needs a person now: %s", g.event, g.task, g.before.Refusals+1, reason)
+	}
+	return err
+}
+
+// hookInput is what a hook reads from standard input.
+type hookInput struct {
+	SessionID      string      `json:"session_id"`
+	TranscriptPath string      `json:"transcript_path"`
+	CWD            string      `json:"cwd"`
+	Event          HookEvent   `json:"hook_event_name"`
+	TaskID         string      `json:"task_id"`
+	Subject        string      `json:"task_subject"`
+	Description    string      `json:"task_description"`
+	Teammate       string      `json:"teammate_name,omitempty"`
+	Team           string      `json:"team_name,omitempty"`
+	Task           *cadre.Task `json:"task"` // as it would be
+}
+
+// runHook asks one hook; a reason means no.
+func (s *Session) runHook(ctx context.Context, hook HookCommand, g gated) (reason string, err error) {
+	input, err := json.Marshal(hookInput{
+		SessionID: s.Actor.Session, CWD: s.CWD, Event: g.event, TaskID: string(g.task), Subject: g.after.Subject,
+		Description: g.after.Description, Teammate: g.after.Owner, Team: string(s.Scope), Task: g.after,
+	})
+	if err != nil {
+		return "", err
+	}
+	limited, cancel := context.WithTimeout(ctx, hook.Timeout)
+	defer cancel()
+	cmd := shellCommand(limited, hook.Command)
+	var stderr bytes.Buffer
+	cmd.Stdin, cmd.Stderr, cmd.Env, cmd.Dir = bytes.NewReader(input), &limitedBuffer{Buffer: &stderr}, s.Hooks.Env, s.CWD
+	cmd.WaitDelay = time.Second
+	err = cmd.Run()
+	if limited.Err() != nil && ctx.Err() == nil {
+		return fmt.Sprintf("%s did not answer within %s", hook.Command, hook.Timeout), nil
+	}
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	switch {
+	case err == nil, errors.Is(err, exec.ErrWaitDelay):
+		return "", nil
+	case ok && exit.ExitCode() == 2:
+		if reason = strings.TrimSpace(stderr.String()); reason == "" {
+			reason = hook.Command + " gave no reason"
+		}
+		return reason, nil
+	}
+	s.warn("the %s hook %q failed (%v) and was not asked: %s", g.event, hook.Command, err, strings.TrimSpace(stderr.String()))
+	return "", nil
+}
+
+func (c *Coord) warn(format string, args ...any) {
+	if c.Warn != nil {
+		c.Warn(format, args...)
+	}
+}
+
+// limitedBuffer keeps the beginning of what a hook says.
+type limitedBuffer struct{ *bytes.Buffer }
+
+const hookTalk = 64 << 10
+
+func (b *limitedBuffer) Write(p []byte) (int, error) {
+	if room := hookTalk - b.Len(); room > 0 {
+		b.Buffer.Write(p[:min(room, len(p))])
+	}
+	return len(p), nil
+}

@@ -1,0 +1,220 @@
+package coord
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"cadre"
+)
+
+// Place is what a process knows about itself when it starts: the only thing that
+// a caller's identity is made of.
+type Place struct {
+	Env      map[string]string
+	CWD      string
+	Terminal bool // a person could be there: a terminal on standard input and error
+}
+
+// agentMarks are variables that agents set in the shells they start.
+var agentMarks = []string{"CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CADRE_SESSION", "GEMINI_CLI", "OPENCODE", "CURSOR_AGENT", "AIDER"}
+
+const agentPrefix = "CODEX_"
+
+// inAgent says whether an agent's shell started this process.
+func (p Place) inAgent() bool {
+	for k, v := range p.Env {
+		if v != "" && (slices.Contains(agentMarks, k) || strings.HasPrefix(k, agentPrefix)) {
+			return true
+		}
+	}
+	return false
+}
+
+// session is the id of the agent's session, if it said one.
+func (p Place) session() string {
+	if id := p.Env["CADRE_SESSION"]; id != "" {
+		return id
+	}
+	return p.Env["CLAUDE_CODE_SESSION_ID"]
+}
+
+// Identify says who a local caller is, once per process: the holder of a token,
+// else an agent's session or a guest, else the operator. Nothing that a caller
+// passes as a parameter changes it but as, which only the operator may give.
+func (c *Coord) Identify(ctx context.Context, p Place, as string) (cadre.Actor, error) {
+	actor, err := c.identify(ctx, p)
+	if err != nil || as == "" {
+		return actor, err
+	}
+	if actor.Kind != cadre.ActorOperator {
+		return actor, cadre.Refuse(cadre.RuleOperator, "leave --as out", "only the operator may act as somebody else; this is %s", actor)
+	}
+	name, _, _ := strings.Cut(as, "@")
+	return cadre.Actor{Kind: cadre.ActorMember, Name: name, Proof: actor.Proof, By: string(cadre.RoleOperator)}, nil
+}
+
+func (c *Coord) identify(ctx context.Context, p Place) (cadre.Actor, error) {
+	if token := p.Env["CADRE_TOKEN"]; token != "" {
+		return c.byToken(ctx, token)
+	}
+	if !p.inAgent() {
+		proof := cadre.ProofOwner
+		if p.Terminal {
+			proof = cadre.ProofTerminal
+		}
+		return cadre.Actor{Kind: cadre.ActorOperator, Name: string(cadre.RoleOperator), Proof: proof}, nil
+	}
+	id := p.session()
+	if id == "" {
+		return cadre.Actor{Kind: cadre.ActorGuest, Name: "guest", Proof: cadre.ProofEnv}, nil
+	}
+	own, err := cadre.ParseScope(id)
+	if err != nil {
+		return cadre.Actor{}, err
+	}
+	return cadre.Actor{Kind: cadre.ActorSession, Name: "session-" + string(own[:min(8, len(own))]), Session: id, Proof: cadre.ProofEnv}, nil
+}
+
+// TokenHash is what is kept of a token.
+func TokenHash(token string) string {
+	sum := sha256.Sum256([]byte("cadre token\x00" + token))
+	return hex.EncodeToString(sum[:])
+}
+
+// byToken is whom a token was issued for.
+func (c *Coord) byToken(ctx context.Context, token string) (actor cadre.Actor, err error) {
+	err = c.Store.View(ctx, cadre.Host, func(snap cadre.Snap) error {
+		o, err := snap.Get(cadre.Ref{Kind: cadre.KindToken, ID: TokenHash(token)})
+		if err != nil {
+			return err
+		}
+		t, ok := o.(*cadre.Token)
+		if !ok || t.RevokedAt != nil {
+			return cadre.Refuse(cadre.RuleRead, "unset CADRE_TOKEN, or ask for a new one", "the token in CADRE_TOKEN is not valid here")
+		}
+		actor = cadre.Actor{Kind: cadre.ActorMember, Name: t.Member, Scope: t.Scope, Role: t.Role, Proof: cadre.ProofToken}
+		if t.Role == cadre.RoleOperator {
+			actor = cadre.Actor{Kind: cadre.ActorOperator, Name: string(cadre.RoleOperator), Proof: cadre.ProofToken}
+		}
+		return nil
+	})
+	return actor, err
+}
+
+// ChooseScope says which list a caller works on: the first of these that is set.
+func (c *Coord) ChooseScope(ctx context.Context, p Place, a cadre.Actor, explicit string) (cadre.Scope, error) {
+	for _, name := range []string{explicit, p.Env["CADRE_SCOPE"], p.Env["CLAUDE_CODE_TASK_LIST_ID"], string(a.Scope)} {
+		if name != "" {
+			return cadre.ParseScope(name)
+		}
+	}
+	if a.Kind == cadre.ActorSession {
+		if scope, err := c.bound(ctx, cadre.BindSession(a.Session)); err != nil || scope != "" {
+			return scope, err
+		}
+	}
+	if name := p.Env["CLAUDE_CODE_TEAM_NAME"]; name != "" {
+		return cadre.ParseScope(name)
+	}
+	switch a.Kind {
+	case cadre.ActorSession:
+		return cadre.ParseScope(a.Session)
+	case cadre.ActorGuest:
+		return cadre.DefaultScope, nil
+	}
+	for _, dir := range foldersUp(p.CWD) {
+		if scope, err := c.bound(ctx, cadre.BindFolder(dir)); err != nil || scope != "" {
+			return scope, err
+		}
+	}
+	return cadre.DefaultScope, nil
+}
+
+// foldersUp gives a folder and its parents, nearest first.
+func foldersUp(dir string) []string {
+	if dir == "" {
+		return nil
+	}
+	dirs := []string{filepath.Clean(dir)}
+	for {
+		parent := filepath.Dir(dirs[len(dirs)-1])
+		if parent == dirs[len(dirs)-1] {
+			return dirs
+		}
+		dirs = append(dirs, parent)
+	}
+}
+
+// bound is the newest scope that a caller was bound to and that is still there.
+func (c *Coord) bound(ctx context.Context, caller string) (scope cadre.Scope, err error) {
+	err = c.Store.View(ctx, cadre.Host, func(snap cadre.Snap) error {
+		b, err := snap.Binding(caller)
+		if err == nil && b != nil && len(b.Scopes) > 0 {
+			scope = b.Scopes[len(b.Scopes)-1]
+		}
+		return err
+	})
+	return scope, err
+}
+
+// bind makes a scope the one that this caller works on, or takes it away again.
+// It is a commit of its own: it can be made again from the team itself.
+func (s *Session) bind(ctx context.Context, scope cadre.Scope, undo bool) error {
+	caller := cadre.BindFolder(filepath.Clean(s.CWD))
+	switch s.Actor.Kind {
+	case cadre.ActorSession:
+		caller = cadre.BindSession(s.Actor.Session)
+	case cadre.ActorMember, cadre.ActorGuest:
+		return nil
+	}
+	_, _, err := s.on(cadre.Host).change(ctx, "bind", &cadre.Bind{Caller: caller, Scope: scope, Undo: undo})
+	return err
+}
+
+// ownScopes gives the scopes that this caller might have meant: every live one
+// for the operator, those it is bound to for a session.
+func (s *Session) ownScopes(ctx context.Context) ([]cadre.Scope, error) {
+	var out []cadre.Scope
+	switch s.Actor.Kind {
+	case cadre.ActorOperator:
+		for info, err := range s.Store.Scopes(ctx) {
+			if err != nil {
+				return nil, err
+			}
+			if info.Where == cadre.Live && info.Scope != cadre.Host {
+				out = append(out, info.Scope)
+			}
+		}
+	case cadre.ActorSession:
+		err := s.Store.View(ctx, cadre.Host, func(snap cadre.Snap) error {
+			b, err := snap.Binding(cadre.BindSession(s.Actor.Session))
+			if b != nil {
+				out = append(out, b.Scopes...)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if own, err := cadre.ParseScope(s.Actor.Session); err == nil {
+			out = append(out, own)
+		}
+	}
+	const most = 50
+	return out[:min(most, len(out))], nil
+}
+
+// taskIDIn finds the id that a verb about one task was called with.
+func taskIDIn(verb any) cadre.TaskID {
+	v := reflect.Indirect(reflect.ValueOf(verb))
+	if v.Kind() != reflect.Struct {
+		return ""
+	}
+	id, _ := reflect.TypeAssert[cadre.TaskID](v.FieldByName("ID"))
+	return id
+}

@@ -1,0 +1,156 @@
+package coord
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"cadre"
+)
+
+// Overview is what a person sees who types nothing but the program's name: what
+// needs them, who does what, what changed, and the next command worth typing.
+type Overview struct {
+	Since cadre.Head `json:"-" door:"-"` // where this person last looked
+}
+
+// OverviewView is that one screen.
+type OverviewView struct {
+	Scope   cadre.Scope         `json:"scope"`
+	Fresh   bool                `json:"fresh"` // nothing was ever written anywhere
+	Team    *cadre.TeamView     `json:"team"`
+	Needs   []Need              `json:"needsYou"`
+	Members []*cadre.MemberView `json:"members"`
+	Running []*cadre.TaskView   `json:"running"`
+	Ready   []*cadre.TaskView   `json:"ready"`
+	Changes []cadre.Event       `json:"changes"`
+	More    int                 `json:"moreChanges"` // how many changes are not listed
+	Others  []*TeamLine         `json:"others"`
+	Next    []string            `json:"next"`
+	Head    cadre.Head          `json:"head"`
+}
+
+// Need is one thing that waits for the person.
+type Need struct {
+	What    string    `json:"what"`
+	Since   time.Time `json:"since"`
+	Command string    `json:"command"`
+}
+
+// Run collects the screen. It costs the same for a long list as for a short one,
+// but for what is shown.
+func (v *Overview) Run(ctx context.Context, s *Session) (any, error) {
+	out := &OverviewView{Scope: s.Scope, Needs: []Need{}, Members: []*cadre.MemberView{}, Changes: []cadre.Event{}}
+	err := s.Store.View(ctx, s.Scope, func(snap cadre.Snap) error {
+		out.Head = snap.Head()
+		return v.look(snap, s, out)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := v.changes(ctx, s, out); err != nil {
+		return nil, err
+	}
+	others, err := (&TeamList{}).Run(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	out.Others = []*TeamLine{}
+	for _, line := range others.([]*TeamLine) {
+		if line.Scope != s.Scope {
+			out.Others = append(out.Others, line)
+		}
+	}
+	out.Fresh = out.Head.Seq == 0 && len(out.Others) == 0
+	out.Next = out.nextCommands()
+	return out, nil
+}
+
+// mostShown is how many lines each part of the screen has at most.
+const mostShown = 8
+
+func (v *Overview) look(snap cadre.Snap, s *Session, out *OverviewView) error {
+	c := s.command("overview")
+	shown, err := (&cadre.TeamShow{}).Look(snap, c)
+	if err != nil {
+		return err
+	}
+	out.Team = shown.(*cadre.TeamView)
+	for _, m := range out.Team.Members {
+		if m.Member.State != cadre.StateDeparted {
+			out.Members = append(out.Members, m)
+		}
+	}
+	running, err := (&cadre.TaskList{Status: string(cadre.InProgress), Limit: mostShown}).Look(snap, c)
+	if err != nil {
+		return err
+	}
+	out.Running = running.([]*cadre.TaskView)
+	ready, err := (&cadre.TaskReady{Limit: mostShown}).Look(snap, c)
+	if err != nil {
+		return err
+	}
+	out.Ready = ready.([]*cadre.TaskView)
+	return out.needs(snap, s)
+}
+
+// needs lists what waits for the person: asks, and mail for the lead.
+func (out *OverviewView) needs(snap cadre.Snap, s *Session) error {
+	for ask, err := range snap.OpenAsks() {
+		if err != nil {
+			return err
+		}
+		out.Needs = append(out.Needs, Need{fmt.Sprintf("%s asks (%s): %s", ask.From, ask.Kind, ask.Text), ask.AskedAt, "cadre ask show " + string(ask.ID)})
+	}
+	mail, err := (&cadre.MsgInbox{Limit: mostShown}).Look(snap, s.command("overview"))
+	if err != nil {
+		return err
+	}
+	for _, m := range mail.([]*cadre.MessageView) {
+		out.Needs = append(out.Needs, Need{fmt.Sprintf("message from %s: %s", m.From, m.Summary), m.SentAt, "cadre msg inbox"})
+	}
+	return nil
+}
+
+// changes lists what happened since the person last looked, the newest of it.
+func (v *Overview) changes(ctx context.Context, s *Session, out *OverviewView) error {
+	from := v.Since
+	if from.Epoch != out.Head.Epoch {
+		from = cadre.Head{}
+	}
+	if out.Head.Seq <= from.Seq {
+		return nil
+	}
+	total := int(out.Head.Seq - from.Seq)
+	if total > mostShown {
+		from = cadre.Head{Seq: out.Head.Seq - mostShown}
+		out.More = total - mostShown
+	}
+	for e, err := range s.Store.Events(ctx, s.Scope, from, false) {
+		if _, epoch := errors.AsType[*cadre.EpochError](err); epoch {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		out.Changes = append(out.Changes, e)
+	}
+	return nil
+}
+
+// nextCommands are the commands most worth typing now.
+func (out *OverviewView) nextCommands() []string {
+	open := out.Team.Tasks[cadre.Pending] + out.Team.Tasks[cadre.InProgress]
+	switch {
+	case len(out.Needs) > 0:
+		return []string{out.Needs[0].Command}
+	case out.Fresh:
+		return []string{"cadre team create my-team", `cadre task add "what is to be done"`}
+	case open == 0:
+		return []string{`cadre task add "what is to be done"`}
+	case len(out.Ready) > 0:
+		return []string{"cadre task next --claim", "cadre task list"}
+	}
+	return []string{"cadre task list", "cadre watch"}
+}

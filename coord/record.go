@@ -1,0 +1,355 @@
+package coord
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"cadre"
+)
+
+// Log shows what happened, oldest first.
+type Log struct {
+	Limit int          `json:"limit,omitempty" help:"the newest so many; 0 for all" default:"50"`
+	Task  cadre.TaskID `json:"task,omitempty" help:"only this task"`
+	By    string       `json:"by,omitempty" help:"only changes by this name"`
+	Since string       `json:"since,omitempty" help:"an event's number, a time, or an age as in 2h"`
+}
+
+// Run reads the log.
+func (v *Log) Run(ctx context.Context, s *Session) (any, error) {
+	from, err := s.seqSince(ctx, v.Since)
+	if err != nil {
+		return nil, err
+	}
+	keep := func(e cadre.Event) bool {
+		return (v.Task == "" || e.Object == cadre.Ref{Kind: cadre.KindTask, ID: strings.TrimPrefix(string(v.Task), "#")}) &&
+			(v.By == "" || e.Actor.Name == v.By)
+	}
+	all := v.Limit == 0 || v.Since != ""
+	return s.newest(ctx, from, v.Limit, all, keep)
+}
+
+// newest gives the last events that are wanted, oldest first. Unless all of them
+// are wanted it looks back in steps, so that a long log costs no more than a short.
+func (s *Session) newest(ctx context.Context, from cadre.Seq, limit int, all bool, keep func(cadre.Event) bool) ([]cadre.Event, error) {
+	head, err := s.head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	start := from
+	for step := cadre.Seq(max(limit, 64)); ; step *= 4 {
+		if !all && head.Seq > from+step {
+			start = head.Seq - step
+		} else {
+			start = from
+		}
+		out := []cadre.Event{}
+		for e, err := range s.Store.Events(ctx, s.Scope, cadre.Head{Seq: start}, false) {
+			if err != nil {
+				return nil, err
+			}
+			if keep(e) {
+				out = append(out, e)
+			}
+		}
+		if start == from || len(out) >= limit {
+			if limit > 0 && len(out) > limit {
+				out = out[len(out)-limit:]
+			}
+			return out, nil
+		}
+	}
+}
+
+// head is where the scope's log stands; it refuses who may not read it.
+func (s *Session) head(ctx context.Context) (head cadre.Head, err error) {
+	err = s.Store.View(ctx, s.Scope, func(snap cadre.Snap) error {
+		head = snap.Head()
+		_, err := (&cadre.MemberList{}).Look(snap, s.command("log"))
+		return err
+	})
+	return head, err
+}
+
+// seqSince finds the number of the last event before a point: a number, a time,
+// or an age.
+func (s *Session) seqSince(ctx context.Context, point string) (cadre.Seq, error) {
+	if point == "" {
+		return 0, nil
+	}
+	if n, err := strconv.ParseUint(point, 10, 63); err == nil {
+		return cadre.Seq(n), nil
+	}
+	at, err := parseTime(point, s.Now().Wall)
+	if err != nil {
+		return 0, err
+	}
+	var last cadre.Seq
+	for e, err := range s.Store.Events(ctx, s.Scope, cadre.Head{}, false) {
+		if err != nil {
+			return 0, err
+		}
+		if !e.Time.After(at) {
+			last = e.Seq
+		}
+	}
+	return last, nil
+}
+
+// parseTime reads a moment as people write it: an RFC 3339 time, a day, or an age.
+func parseTime(text string, now time.Time) (time.Time, error) {
+	if age, err := time.ParseDuration(text); err == nil {
+		return now.Add(-age.Abs()), nil
+	}
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02"} {
+		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, cadre.Refuse(cadre.RuleValue, "use a number from cadre log, a time as in 2026-01-31T15:04:05Z, or an age as in 2h", "%q is no point in the log", text)
+}
+
+// At shows the list as it was.
+type At struct {
+	Point string `json:"point" arg:"POINT" help:"an event's number, a time, or an age as in 2h"`
+}
+
+// AtView is a list at an earlier time.
+type AtView struct {
+	Scope cadre.Scope       `json:"scope"`
+	Seq   cadre.Seq         `json:"seq"`
+	Tasks []*cadre.TaskView `json:"tasks"`
+}
+
+// Run looks at the earlier state.
+func (v *At) Run(ctx context.Context, s *Session) (any, error) {
+	head, err := s.head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	seq, err := s.seqSince(ctx, v.Point)
+	if err != nil {
+		return nil, err
+	}
+	if seq > head.Seq {
+		return nil, cadre.Refuse(cadre.RuleMissing, "cadre log", "the log of %s ends at event %d", s.Scope, head.Seq)
+	}
+	out := &AtView{Scope: s.Scope, Seq: seq}
+	err = s.Store.At(ctx, s.Scope, seq, func(snap cadre.Snap) error {
+		tasks, err := (&cadre.TaskList{}).Look(snap, s.trusted("at"))
+		if err == nil {
+			out.Tasks = tasks.([]*cadre.TaskView)
+		}
+		return err
+	})
+	return out, err
+}
+
+// trusted is a command for looking at an earlier state: the right to read was
+// checked on the present one.
+func (s *Session) trusted(verb string) cadre.Command {
+	c := s.command(verb)
+	c.Actor = cadre.Self
+	return c
+}
+
+// Diff shows what changed between two points of the log.
+type Diff struct {
+	From string `json:"from" arg:"FROM" help:"an event's number, a time, or an age as in 2h"`
+	To   string `json:"to,omitempty" arg:"[TO]" help:"the same; now without"`
+}
+
+// DiffView is what changed between two points.
+type DiffView struct {
+	From    cadre.Seq          `json:"from"`
+	To      cadre.Seq          `json:"to"`
+	Changes []cadre.Difference `json:"changes"`
+}
+
+// Run compares.
+func (v *Diff) Run(ctx context.Context, s *Session) (any, error) {
+	head, err := s.head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	from, err := s.seqSince(ctx, v.From)
+	if err != nil {
+		return nil, err
+	}
+	to := head.Seq
+	if v.To != "" {
+		if to, err = s.seqSince(ctx, v.To); err != nil {
+			return nil, err
+		}
+	}
+	if from > to {
+		from, to = to, from
+	}
+	var events []cadre.Event
+	for e, err := range s.Store.Events(ctx, s.Scope, cadre.Head{Seq: from}, false) {
+		if err != nil {
+			return nil, err
+		}
+		if e.Seq > to {
+			break
+		}
+		events = append(events, e)
+	}
+	return &DiffView{from, min(to, head.Seq), cadre.Differences(events)}, nil
+}
+
+// Undo takes back a command: the caller's last, or the one an event belongs to.
+type Undo struct {
+	Event uint64 `json:"event,omitempty" arg:"[EVENT]" help:"the number of any of its events; your last change without"`
+}
+
+// Undone is the answer: what was taken back, and how.
+type Undone struct {
+	Undone []cadre.Event `json:"undone"`
+	Events []cadre.Event `json:"events"`
+}
+
+// Run finds the command's events and takes them back in one commit.
+func (v *Undo) Run(ctx context.Context, s *Session) (any, error) {
+	events, err := v.find(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	_, answer, err := s.change(ctx, "undo", &cadre.Undo{Events: events})
+	if err != nil {
+		return nil, err
+	}
+	return &Undone{events, answer.([]cadre.Event)}, nil
+}
+
+func (v *Undo) find(ctx context.Context, s *Session) ([]cadre.Event, error) {
+	if _, err := s.head(ctx); err != nil {
+		return nil, err
+	}
+	var id cadre.CommandID
+	if v.Event != 0 {
+		for e, err := range s.Store.Events(ctx, s.Scope, cadre.Head{Seq: cadre.Seq(v.Event) - 1}, false) {
+			if err != nil {
+				return nil, err
+			}
+			if e.Seq == cadre.Seq(v.Event) {
+				id = e.Command
+			}
+			break
+		}
+		if id == "" {
+			return nil, cadre.Refuse(cadre.RuleMissing, "cadre log", "there is no event %d in %s", v.Event, s.Scope)
+		}
+	} else {
+		last, err := s.newest(ctx, 0, 1, false, func(e cadre.Event) bool { return sameCaller(e.Actor, s.Actor) && e.Verb != "undo" })
+		if err != nil || len(last) == 0 {
+			return nil, err
+		}
+		id = last[0].Command
+	}
+	events, err := s.newest(ctx, 0, 1, false, func(e cadre.Event) bool { return e.Command == id })
+	if err != nil || len(events) == 0 {
+		return events, err
+	}
+	return s.ofCommand(ctx, events[0])
+}
+
+func sameCaller(a, b cadre.Actor) bool {
+	return a.Kind == b.Kind && a.Name == b.Name && a.Session == b.Session
+}
+
+// ofCommand gives all events of a command, which stand together, from its last.
+func (s *Session) ofCommand(ctx context.Context, last cadre.Event) ([]cadre.Event, error) {
+	for step := cadre.Seq(64); ; step *= 8 {
+		start := last.Seq - min(last.Seq, step)
+		var out []cadre.Event
+		for e, err := range s.Store.Events(ctx, s.Scope, cadre.Head{Seq: start}, false) {
+			if err != nil {
+				return nil, err
+			}
+			if e.Seq > last.Seq {
+				break
+			}
+			if e.Command == last.Command {
+				out = append(out, e)
+			}
+		}
+		if start == 0 || len(out) > 0 && out[0].Seq > start+1 {
+			return slices.Clip(out), nil
+		}
+	}
+}
+
+// AuditVerify recomputes the record and holds it against every anchor.
+type AuditVerify struct {
+	Anchors []string `json:"anchors,omitempty" help:"files that cadre audit anchor wrote"`
+
+	Kept []cadre.Anchor `json:"-" door:"-"` // what the door read from those files
+}
+
+// Run audits. It writes nothing.
+func (v *AuditVerify) Run(ctx context.Context, s *Session) (any, error) {
+	auditor, ok := s.Store.(cadre.Auditor)
+	if !ok {
+		return nil, fmt.Errorf("this store cannot be audited")
+	}
+	if s.Actor.Kind != cadre.ActorOperator {
+		return nil, cadre.Refuse(cadre.RuleOperator, "ask the operator", "only the operator may audit the whole record")
+	}
+	return auditor.Audit(ctx, v.Kept)
+}
+
+// AuditAnchor gives the heads of every log, to keep elsewhere.
+type AuditAnchor struct{}
+
+// Run collects the heads.
+func (v *AuditAnchor) Run(ctx context.Context, s *Session) (any, error) {
+	if s.Actor.Kind != cadre.ActorOperator {
+		return nil, cadre.Refuse(cadre.RuleOperator, "ask the operator", "only the operator may anchor the record")
+	}
+	out := []cadre.Anchor{}
+	for info, err := range s.Store.Scopes(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, cadre.Anchor{Scope: info.Scope, Head: info.Head})
+	}
+	return out, nil
+}
+
+// AuditExport gives the whole log of the list, one event a line.
+type AuditExport struct{}
+
+// Run reads the log.
+func (v *AuditExport) Run(ctx context.Context, s *Session) (any, error) {
+	if _, err := s.head(ctx); err != nil {
+		return nil, err
+	}
+	return Stream{s.Store.Events(ctx, s.Scope, cadre.Head{}, false)}, nil
+}
+
+// Backup writes a copy of the whole record.
+type Backup struct {
+	Path string `json:"path" arg:"FILE" help:"where to write it; must not exist"`
+}
+
+// BackedUp is the answer to a backup.
+type BackedUp struct {
+	Path string `json:"path"`
+}
+
+// Run copies while the store is in use.
+func (v *Backup) Run(ctx context.Context, s *Session) (any, error) {
+	b, ok := s.Store.(cadre.Backuper)
+	if !ok {
+		return nil, fmt.Errorf("this store cannot be backed up")
+	}
+	if s.Actor.Kind != cadre.ActorOperator {
+		return nil, cadre.Refuse(cadre.RuleOperator, "ask the operator", "only the operator may copy the whole record")
+	}
+	return &BackedUp{v.Path}, b.Backup(ctx, v.Path)
+}

@@ -1,0 +1,253 @@
+package coord
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+
+	"cadre"
+)
+
+// TeamCreate makes a team and switches its creator to it at once.
+type TeamCreate struct{ cadre.TeamCreate }
+
+// Run creates the team in the scope of its name; without a name one is made up.
+func (v *TeamCreate) Run(ctx context.Context, s *Session) (any, error) {
+	madeUp := v.Name == ""
+	v.CWD = s.CWD
+	for {
+		if madeUp {
+			v.Name = madeUpName()
+		}
+		if err := cadre.CheckTeamName(v.Name); err != nil {
+			return nil, err
+		}
+		team := s.on(cadre.Scope(v.Name))
+		_, answer, err := team.change(ctx, "team create", &v.TeamCreate)
+		if madeUp && errors.Is(err, &cadre.Error{Code: cadre.CodeConflict, Rule: cadre.RuleExists}) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		return answer, team.bind(ctx, team.Scope, false)
+	}
+}
+
+// madeUpName is an adjective, a verb and an animal.
+func madeUpName() string {
+	var b [8]byte
+	rand.Read(b[:]) // never fails
+	return cadre.MadeUpName(binary.LittleEndian.Uint64(b[:]))
+}
+
+// TeamJoin makes the caller a member and switches it to the team.
+type TeamJoin struct{ cadre.TeamJoin }
+
+// Run joins.
+func (v *TeamJoin) Run(ctx context.Context, s *Session) (any, error) {
+	v.CWD = s.CWD
+	_, answer, err := s.change(ctx, "team join", &v.TeamJoin)
+	if err != nil || s.Actor.Kind != cadre.ActorSession {
+		return answer, err
+	}
+	return answer, s.bind(ctx, s.Scope, false)
+}
+
+// TeamTake makes the caller the lead of a dormant team and switches it there.
+type TeamTake struct{ cadre.TeamTake }
+
+// Run takes over.
+func (v *TeamTake) Run(ctx context.Context, s *Session) (any, error) {
+	_, answer, err := s.change(ctx, "team take", &v.TeamTake)
+	if err != nil {
+		return nil, err
+	}
+	return answer, s.bind(ctx, s.Scope, false)
+}
+
+// TeamUse switches the caller to a list.
+type TeamUse struct {
+	Team string `json:"team" arg:"TEAM" help:"the team or list to work on from here"`
+}
+
+// Run binds this folder, or this session, to the list.
+func (v *TeamUse) Run(ctx context.Context, s *Session) (any, error) {
+	scope, err := cadre.ParseScope(v.Team)
+	if err != nil {
+		return nil, err
+	}
+	s = s.on(scope)
+	if err := s.known(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.bind(ctx, scope, false); err != nil {
+		return nil, err
+	}
+	return s.Do(ctx, "team show", &cadre.TeamShow{})
+}
+
+// known refuses a scope that nothing was ever written to.
+func (s *Session) known(ctx context.Context) error {
+	return s.Store.View(ctx, s.Scope, func(snap cadre.Snap) error {
+		if snap.Head().Seq == 0 {
+			return cadre.Refuse(cadre.RuleMissing, "cadre team list", "there is no team or list %s", s.Scope)
+		}
+		return nil
+	})
+}
+
+// TeamDelete ends a team. It is archived and can be restored, unless purged.
+type TeamDelete struct {
+	Team  string `json:"team,omitempty" arg:"[TEAM]" help:"the team; the current one without"`
+	Force bool   `json:"force,omitempty" help:"although members are alive"`
+	Purge bool   `json:"purge,omitempty" help:"erase it for good: nothing can bring it back"`
+}
+
+// ScopeName is the team to delete.
+func (v *TeamDelete) ScopeName() string { return v.Team }
+
+// Deleted is the answer to a deletion.
+type Deleted struct {
+	Scope cadre.Scope `json:"scope"`
+	Where cadre.Where `json:"where"`
+}
+
+// Run lets the members depart, moves the scope away and switches its lead back.
+func (v *TeamDelete) Run(ctx context.Context, s *Session) (any, error) {
+	if _, _, err := s.change(ctx, "team delete", &cadre.TeamClose{Force: v.Force}); err != nil {
+		return nil, err
+	}
+	to := cadre.Dest{Where: cadre.Archive}
+	if v.Purge {
+		to.Where = cadre.Gone
+	}
+	if _, err := s.Store.Move(ctx, s.Scope, s.command("team delete"), to); err != nil {
+		return nil, err
+	}
+	return &Deleted{s.Scope, to.Where}, s.bind(ctx, s.Scope, true)
+}
+
+// TeamRestore brings an archived team back.
+type TeamRestore struct {
+	Team string `json:"team" arg:"TEAM" help:"the team"`
+}
+
+// ScopeName is the team to restore.
+func (v *TeamRestore) ScopeName() string { return v.Team }
+
+// Run restores. An agent may restore only what it made itself.
+func (v *TeamRestore) Run(ctx context.Context, s *Session) (any, error) {
+	found := false
+	for info, err := range s.Store.Scopes(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if info.Scope != s.Scope {
+			continue
+		}
+		if info.Where == cadre.Live {
+			return s.Do(ctx, "team show", &cadre.TeamShow{})
+		}
+		found = true
+		if err := s.mayRestore(ctx, info.Head.Seq); err != nil {
+			return nil, err
+		}
+	}
+	if !found {
+		return nil, cadre.Refuse(cadre.RuleMissing, "cadre team list --all", "there is no archived team %s", s.Scope)
+	}
+	if _, err := s.Store.Move(ctx, s.Scope, s.command("team restore"), cadre.Dest{Where: cadre.Live}); err != nil {
+		return nil, err
+	}
+	if err := s.bind(ctx, s.Scope, false); err != nil {
+		return nil, err
+	}
+	return s.Do(ctx, "team show", &cadre.TeamShow{})
+}
+
+func (s *Session) mayRestore(ctx context.Context, seq cadre.Seq) error {
+	if s.Actor.Kind == cadre.ActorOperator {
+		return nil
+	}
+	return s.Store.At(ctx, s.Scope, seq, func(snap cadre.Snap) error {
+		team, err := snap.Team()
+		if err != nil {
+			return err
+		}
+		if team != nil && s.Actor.Session != "" && team.Creator.Session == s.Actor.Session {
+			return nil
+		}
+		return cadre.Refuse(cadre.RuleOperator, "ask the operator: cadre team restore "+string(s.Scope), "only the operator or its creator may restore %s", s.Scope)
+	})
+}
+
+// TeamList lists teams and lists.
+type TeamList struct {
+	All bool `json:"all,omitempty" help:"archived teams and empty lists too"`
+}
+
+// TeamLine is one team or list.
+type TeamLine struct {
+	Scope     cadre.Scope          `json:"scope"`
+	Where     cadre.Where          `json:"where"`
+	Team      *cadre.Team          `json:"team,omitempty"`
+	Members   int                  `json:"members"`
+	Tasks     map[cadre.Status]int `json:"tasks"`
+	Asks      int                  `json:"asks"`
+	UpdatedAt string               `json:"updatedAt,omitempty"`
+	Current   bool                 `json:"current"`
+}
+
+// Run lists what this caller may see.
+func (v *TeamList) Run(ctx context.Context, s *Session) (any, error) {
+	out := []*TeamLine{}
+	for info, err := range s.Store.Scopes(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if info.Scope == cadre.Host || info.Where != cadre.Live && !v.All {
+			continue
+		}
+		line, err := s.teamLine(ctx, info)
+		if err != nil {
+			return nil, err
+		}
+		if line != nil && (v.All || line.Team != nil || line.open()+line.Tasks[cadre.Completed] > 0) {
+			out = append(out, line)
+		}
+	}
+	return out, nil
+}
+
+func (l *TeamLine) open() int { return l.Tasks[cadre.Pending] + l.Tasks[cadre.InProgress] }
+
+// teamLine looks at one scope; nil where the caller may not.
+func (s *Session) teamLine(ctx context.Context, info cadre.ScopeInfo) (*TeamLine, error) {
+	line := &TeamLine{Scope: info.Scope, Where: info.Where, Current: info.Scope == s.Scope, Tasks: map[cadre.Status]int{}}
+	look := func(snap cadre.Snap) error {
+		shown, err := (&cadre.TeamShow{}).Look(snap, s.command("team list"))
+		if err != nil {
+			return err
+		}
+		view := shown.(*cadre.TeamView)
+		line.Team, line.Tasks, line.Asks = view.Team, view.Tasks, view.Asks
+		for _, m := range view.Members {
+			if m.Member.State != cadre.StateDeparted {
+				line.Members++
+			}
+		}
+		return nil
+	}
+	var err error
+	if info.Where == cadre.Live {
+		err = s.Store.View(ctx, info.Scope, look)
+	} else {
+		err = s.Store.At(ctx, info.Scope, info.Head.Seq, look)
+	}
+	if errors.Is(err, cadre.ErrForbidden) {
+		return nil, nil
+	}
+	return line, err
+}

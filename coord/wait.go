@@ -1,0 +1,197 @@
+package coord
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"cadre"
+)
+
+// Stream is an answer that comes in pieces, one event at a time.
+type Stream struct{ Events iter.Seq2[cadre.Event, error] }
+
+// Watch follows the log.
+type Watch struct {
+	Until string `json:"until,omitempty" help:"stop when this is so: task:12=completed"`
+	Since string `json:"since,omitempty" help:"begin at an event's number, a time or an age; now without"`
+}
+
+// Run gives the events as they happen.
+func (v *Watch) Run(ctx context.Context, s *Session) (any, error) {
+	head, err := s.head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	until, err := parseUntil(v.Until)
+	if err != nil {
+		return nil, err
+	}
+	if until != nil {
+		if met, err := s.holds(ctx, until); err != nil || met {
+			return Stream{func(func(cadre.Event, error) bool) {}}, err
+		}
+	}
+	if v.Since != "" {
+		seq, err := s.seqSince(ctx, v.Since)
+		if err != nil {
+			return nil, err
+		}
+		head = cadre.Head{Seq: seq}
+	}
+	return Stream{func(yield func(cadre.Event, error) bool) {
+		for e, err := range s.Store.Events(ctx, s.Scope, head, true) {
+			if !yield(e, err) || err != nil || until != nil && until.met(e.After) {
+				return
+			}
+		}
+	}}, nil
+}
+
+// condition is a task's status to wait for.
+type condition struct {
+	task   cadre.TaskID
+	status cadre.Status
+}
+
+func parseUntil(text string) (*condition, error) {
+	if text == "" {
+		return nil, nil
+	}
+	rest, ok := strings.CutPrefix(text, "task:")
+	id, status, ok2 := strings.Cut(rest, "=")
+	st, err := cadre.ParseStatus(status)
+	if !ok || !ok2 || id == "" || err != nil {
+		return nil, cadre.Refuse(cadre.RuleValue, "cadre watch --until task:12=completed", "%q is no condition", text)
+	}
+	return &condition{cadre.TaskID(id), st}, nil
+}
+
+func (c *condition) met(o cadre.Object) bool {
+	t, ok := o.(*cadre.Task)
+	return ok && t.ID == c.task && t.Status == c.status
+}
+
+func (s *Session) holds(ctx context.Context, c *condition) (met bool, err error) {
+	err = s.Store.View(ctx, s.Scope, func(snap cadre.Snap) error {
+		t, err := snap.Task(c.task)
+		met = t != nil && c.met(t)
+		return err
+	})
+	return met, err
+}
+
+// TaskNext chooses the caller's next task, and can wait for one.
+type TaskNext struct {
+	cadre.TaskNext
+	Wait time.Duration `json:"wait,omitempty" help:"wait so long for one, as in 30s"`
+}
+
+// Run tries, and tries again at each change that could make a difference.
+func (v *TaskNext) Run(ctx context.Context, s *Session) (any, error) {
+	return s.retry(ctx, v.Wait, func(ctx context.Context) (any, error) {
+		_, answer, err := s.change(ctx, "task next", &v.TaskNext)
+		return answer, err
+	}, &cadre.Error{Code: cadre.CodeNotFound, Rule: cadre.RuleNothing}, "nothing became ready")
+}
+
+// retry repeats a call after every change of the scope for as long as it is
+// refused by one rule and there is time.
+func (s *Session) retry(ctx context.Context, wait time.Duration, call func(context.Context) (any, error), while *cadre.Error, what string) (any, error) {
+	answer, err := call(ctx)
+	if wait <= 0 || !errors.Is(err, while) {
+		return answer, err
+	}
+	limited, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	head, herr := s.head(ctx)
+	if herr != nil {
+		return nil, herr
+	}
+	// Once more: what happened before the head was read woke nobody.
+	if answer, err = call(ctx); !errors.Is(err, while) {
+		return answer, err
+	}
+	for _, eerr := range s.Store.Events(limited, s.Scope, head, true) {
+		if eerr != nil {
+			if epoch, ok := errors.AsType[*cadre.EpochError](eerr); ok {
+				return s.retry(ctx, wait, call, while, what+" in epoch "+epoch.Head.Epoch)
+			}
+			break
+		}
+		if answer, err = call(ctx); !errors.Is(err, while) {
+			return answer, err
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	e := cadre.AsError(err)
+	return nil, cadre.Refuse(cadre.RuleTime, e.Hint, "%s within %s: %s", what, wait, e.Message)
+}
+
+// TaskWait waits until tasks have a status.
+type TaskWait struct {
+	IDs     []cadre.TaskID `json:"ids" arg:"ID..." help:"the tasks"`
+	Status  string         `json:"status,omitempty" help:"the status to wait for" default:"completed"`
+	Timeout time.Duration  `json:"timeout,omitempty" help:"give up after so long, as in 10m"`
+}
+
+// Run waits. A task that is removed meanwhile ends the wait with an error.
+func (v *TaskWait) Run(ctx context.Context, s *Session) (any, error) {
+	status, err := cadre.ParseStatus(v.Status)
+	if err != nil {
+		return nil, err
+	}
+	if len(v.IDs) == 0 {
+		return nil, cadre.Refuse(cadre.RuleValue, "cadre task wait ID", "which task?")
+	}
+	wait := v.Timeout
+	if wait <= 0 {
+		wait = 1000 * time.Hour
+	}
+	pending := &cadre.Error{Code: cadre.CodeBlocked, Rule: cadre.RuleWaits}
+	return s.retry(ctx, wait, func(ctx context.Context) (any, error) {
+		views := []*cadre.TaskView{}
+		for _, id := range v.IDs {
+			answer, err := s.Do(ctx, "task show", &cadre.TaskShow{ID: id})
+			if err != nil {
+				return nil, err
+			}
+			views = append(views, answer.(*cadre.TaskView))
+		}
+		i := slices.IndexFunc(views, func(t *cadre.TaskView) bool { return t.Status != status })
+		if i < 0 {
+			return views, nil
+		}
+		t := views[i]
+		if t.Status == cadre.Deleted {
+			return nil, cadre.Refuse(cadre.RuleTaskMissing, "cadre task restore "+string(t.ID), "task %s was removed", t.ID)
+		}
+		return nil, cadre.Refuse(cadre.RuleWaits, "cadre task why "+string(t.ID), "task %s is %s", t.ID, t.Status)
+	}, pending, "not "+string(status))
+}
+
+// MsgWait waits for mail.
+type MsgWait struct {
+	Timeout time.Duration `json:"timeout,omitempty" help:"give up after so long, as in 10m"`
+}
+
+// Run gives the unread messages as soon as there are any.
+func (v *MsgWait) Run(ctx context.Context, s *Session) (any, error) {
+	wait := v.Timeout
+	if wait <= 0 {
+		wait = 1000 * time.Hour
+	}
+	none := &cadre.Error{Code: cadre.CodeNotFound, Rule: cadre.RuleNothing}
+	return s.retry(ctx, wait, func(ctx context.Context) (any, error) {
+		answer, err := s.Do(ctx, "msg inbox", &cadre.MsgInbox{})
+		if err == nil && len(answer.([]*cadre.MessageView)) == 0 {
+			return nil, cadre.Refuse(cadre.RuleNothing, "cadre msg inbox --all", "the inbox is empty")
+		}
+		return answer, err
+	}, none, "no message came")
+}

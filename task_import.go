@@ -1,0 +1,378 @@
+package cadre
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ImportLine is one task of an import, with the names of the task's JSON; only
+// the subject is required. An entry of BlockedBy or References, and Parent, is
+// the id of a task that exists, or "@N": the N-th line of the same import.
+type ImportLine struct {
+	Subject     string                     `json:"subject"`
+	Description string                     `json:"description,omitempty"`
+	ActiveForm  string                     `json:"activeForm,omitempty"`
+	Owner       string                     `json:"owner,omitempty"`
+	Status      string                     `json:"status,omitempty"`
+	BlockedBy   []string                   `json:"blockedBy,omitempty"`
+	References  []string                   `json:"references,omitempty"`
+	Metadata    map[string]json.RawMessage `json:"metadata,omitempty"`
+	Kind        TaskKind                   `json:"kind,omitempty"`
+	Priority    Level                      `json:"priority,omitempty"`
+	Labels      []string                   `json:"labels,omitempty"`
+	Parent      string                     `json:"parent,omitempty"`
+	Paths       []string                   `json:"paths,omitempty"`
+	Run         string                     `json:"run,omitempty"`
+	Result      *Result                    `json:"result,omitempty"`
+	Comments    []CommentView              `json:"comments,omitempty"`
+}
+
+// TaskImport creates many tasks with dependencies among themselves: all, or none.
+type TaskImport struct {
+	Lines []ImportLine `json:"lines"`
+	Key   string       `json:"key,omitempty"`
+}
+
+// CommandKey makes a repeated import with the same key one command.
+func (v *TaskImport) CommandKey() string { return v.Key }
+
+// Decide creates the tasks. The first line that is wrong is named.
+func (v *TaskImport) Decide(s Snap, c Command) ([]Event, error) {
+	d, err := begin(s, c)
+	if err != nil {
+		return nil, err
+	}
+	if len(v.Lines) == 0 {
+		return nil, refuse(RuleValue, "there is nothing to import")
+	}
+	if err := d.room(len(v.Lines)); err != nil {
+		return nil, err
+	}
+	first, ok := d.NextID().number()
+	if !ok {
+		return nil, refuse(RuleLimit, "the list %s has no ids left", d.Scope())
+	}
+	batch := &importBatch{draft: d, first: first, lines: v.Lines, tasks: make([]*Task, len(v.Lines))}
+	for i := range v.Lines {
+		if err := batch.make(i); err != nil {
+			return nil, onLine(i, err)
+		}
+	}
+	if err := batch.acyclic(); err != nil {
+		return nil, err
+	}
+	if err := d.mayCreate(); err != nil {
+		return nil, err
+	}
+	if batch.states {
+		if err := d.needLead("import tasks that are already under way"); err != nil {
+			return nil, err
+		}
+	}
+	for i := range batch.tasks {
+		if err := batch.put(i); err != nil {
+			return nil, onLine(i, err)
+		}
+	}
+	return d.finish()
+}
+
+// onLine says which line of the import an error is about.
+func onLine(i int, err error) error {
+	e := *AsError(err)
+	e.Message = "line " + strconv.Itoa(i+1) + ": " + e.Message
+	return &e
+}
+
+// importBatch is an import under way.
+type importBatch struct {
+	*draft
+	first  uint64
+	lines  []ImportLine
+	tasks  []*Task
+	refs   [][]TaskID
+	states bool // some task does not begin as pending
+}
+
+// make checks one line and makes its task; edges within the file may point
+// forward, so they are only named here.
+func (b *importBatch) make(i int) error {
+	line := b.lines[i]
+	add := TaskAdd{
+		Subject: line.Subject, Description: line.Description, ActiveForm: line.ActiveForm, Owner: line.Owner,
+		Priority: line.Priority, Labels: line.Labels, Paths: line.Paths, Run: line.Run, Metadata: line.Metadata,
+	}
+	t, err := add.check(b.draft)
+	if err != nil {
+		return err
+	}
+	t.ID = taskIDOf(b.first + uint64(i))
+	t.Parent, t.Kind, t.Result = "", line.Kind, line.Result
+	if line.Kind != KindPlan && line.Kind != KindTrack && line.Kind != KindInternal {
+		return refuse(RuleValue, "%q is not a kind of task", clip(string(line.Kind), 40))
+	}
+	if line.Parent != "" {
+		if t.Parent, err = b.resolve(i, line.Parent); err != nil {
+			return err
+		}
+	}
+	for _, by := range line.BlockedBy {
+		id, err := b.resolve(i, by)
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(t.BlockedBy, id) {
+			t.BlockedBy = append(t.BlockedBy, id)
+		}
+	}
+	if len(t.BlockedBy) > MaxBlockers {
+		return refuse(RuleLimit, "a task waits for %d others at most", MaxBlockers)
+	}
+	var refs []TaskID
+	for _, r := range line.References {
+		id, err := b.resolve(i, r)
+		if err != nil {
+			return err
+		}
+		refs = append(refs, id)
+	}
+	b.refs = append(b.refs, refs)
+	b.tasks[i] = t
+	return b.setStatus(t, line.Status)
+}
+
+func (b *importBatch) setStatus(t *Task, status string) error {
+	if status == "" {
+		return nil
+	}
+	st, err := ParseStatus(status)
+	if err != nil {
+		return err
+	}
+	now := b.now()
+	t.Status = st
+	switch st {
+	case InProgress:
+		t.StartedAt = &now
+	case Completed:
+		t.StartedAt, t.CompletedAt = &now, &now
+	}
+	b.states = b.states || st != Pending
+	return nil
+}
+
+// resolve finds the task that an entry names.
+func (b *importBatch) resolve(i int, name string) (TaskID, error) {
+	if n, ok := strings.CutPrefix(name, "@"); ok {
+		line, err := strconv.Atoi(n)
+		if err != nil || line < 1 || line > len(b.lines) {
+			return "", refuse(RuleValue, "%q names no line of this import, which has %d", clip(name, 40), len(b.lines))
+		}
+		if line == i+1 {
+			return "", refuse(RuleCycle, "the task cannot wait for itself")
+		}
+		return taskIDOf(b.first + uint64(line-1)), nil
+	}
+	t, err := b.task(TaskID(name))
+	if err != nil {
+		return "", err
+	}
+	return t.ID, nil
+}
+
+// acyclic checks the edges among the new tasks. Tasks that exist cannot wait for
+// new ones, so no cycle can lead through them.
+func (b *importBatch) acyclic() error {
+	byID := make(map[TaskID]*Task, len(b.tasks))
+	for _, t := range b.tasks {
+		byID[t.ID] = t
+	}
+	ordered := topological(byID)
+	if len(ordered) == len(b.tasks) {
+		return nil
+	}
+	for _, t := range ordered {
+		delete(byID, t.ID)
+	}
+	for i, t := range b.tasks {
+		if path := cycleAmong(byID, t.ID); path != nil {
+			lines := make([]TaskID, len(path))
+			for k, id := range path {
+				n, _ := id.number()
+				lines[k] = TaskID("@" + strconv.FormatUint(n-b.first+1, 10))
+			}
+			return onLine(i, refuse(RuleCycle, "the import has a cycle: %s", showCycle(lines)))
+		}
+	}
+	return nil
+}
+
+// cycleAmong follows edges from a task until it comes back to it.
+func cycleAmong(byID map[TaskID]*Task, from TaskID) []TaskID {
+	if byID[from] == nil {
+		return nil
+	}
+	came := map[TaskID]TaskID{}
+	for queue := []TaskID{from}; len(queue) > 0; queue = queue[1:] {
+		for _, by := range byID[queue[0]].BlockedBy {
+			if byID[by] == nil {
+				continue
+			}
+			if by == from {
+				path := []TaskID{from}
+				for id := queue[0]; id != from; id = came[id] {
+					path = append(path, id)
+				}
+				slices.Reverse(path)
+				return append([]TaskID{from}, path...)
+			}
+			if _, seen := came[by]; !seen {
+				came[by] = queue[0]
+				queue = append(queue, by)
+			}
+		}
+	}
+	return nil
+}
+
+// put records one task of the batch with its comments and references. Its count
+// of open blockers is known without looking the new tasks up: they are here.
+func (b *importBatch) put(i int) error {
+	t := b.tasks[i]
+	t.Version, t.UpdatedAt = 1, b.now()
+	for _, id := range t.BlockedBy {
+		blocker := b.own(id)
+		if blocker == nil {
+			var err error
+			if blocker, err = b.Task(id); err != nil {
+				return err
+			}
+		}
+		if !blocker.finished() {
+			t.OpenBlockers++
+		}
+	}
+	if t.Status == Completed && t.OpenBlockers > 0 {
+		return refuse(RuleWaits, "the task is completed but what it waits for is not").hint("leave its status out")
+	}
+	if t.Status == InProgress && t.Owner == "" {
+		t.Owner = b.me
+	}
+	b.draft.put(nil, t)
+	for _, c := range b.lines[i].Comments {
+		if err := checkText("comment", c.Content, MaxComment); err != nil {
+			return err
+		}
+		at := c.At
+		if at.IsZero() {
+			at = b.now()
+		}
+		b.draft.put(nil, &Comment{Task: t.ID, N: b.number(), Author: orName(c.Author, b.me), Content: c.Content, At: at.UTC().Truncate(time.Millisecond)})
+	}
+	for _, id := range b.refs[i] {
+		r := newReference(t.ID, id)
+		if have, err := b.Get(r.Ref()); err != nil || have != nil {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		b.draft.put(nil, r)
+	}
+	return nil
+}
+
+func orName(name, other string) string {
+	if name == "" {
+		return other
+	}
+	return clip(name, 64)
+}
+
+// own gives a task of this batch by its id.
+func (b *importBatch) own(id TaskID) *Task {
+	n, ok := id.number()
+	if !ok || n < b.first || n >= b.first+uint64(len(b.tasks)) {
+		return nil
+	}
+	return b.tasks[n-b.first]
+}
+
+// Imported is the answer to an import.
+type Imported struct {
+	IDs []TaskID `json:"ids"`
+}
+
+// Answer lists the new ids, in the order of the lines.
+func (v *TaskImport) Answer(_ Snap, _ Command, r Receipt) (any, error) {
+	out := &Imported{IDs: make([]TaskID, 0, len(v.Lines))}
+	for _, e := range r.Events {
+		if t, ok := e.After.(*Task); ok && e.Before == nil {
+			out.IDs = append(out.IDs, t.ID)
+		}
+	}
+	return out, nil
+}
+
+// TaskExport gives every task in the form that an import reads.
+type TaskExport struct {
+	History bool `json:"history,omitempty" help:"with every event of each task"`
+}
+
+// ExportLine is one exported task. An import leaves out what it does not know.
+type ExportLine struct {
+	ID TaskID `json:"id"`
+	ImportLine
+	Author    string    `json:"author"`
+	CreatedAt time.Time `json:"createdAt"`
+	UpdatedAt time.Time `json:"updatedAt"`
+	History   []Event   `json:"history,omitempty"`
+}
+
+// Look gives the lines: dependencies by the number of their line, so that the
+// file can be imported anywhere.
+func (v *TaskExport) Look(s Snap, c Command) (any, error) {
+	views, err := (&TaskList{All: true}).Look(s, c)
+	if err != nil {
+		return nil, err
+	}
+	lines := map[TaskID]string{}
+	var kept []*TaskView
+	for _, t := range views.([]*TaskView) {
+		if t.Status != Deleted {
+			kept = append(kept, t)
+			lines[t.ID] = "@" + strconv.Itoa(len(kept))
+		}
+	}
+	named := func(ids []TaskID) []string {
+		var out []string
+		for _, id := range ids {
+			if n := lines[id]; n != "" {
+				out = append(out, n)
+			}
+		}
+		return out
+	}
+	out := make([]*ExportLine, 0, len(kept))
+	for _, t := range kept {
+		line := &ExportLine{ID: t.ID, Author: t.Author, CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt, ImportLine: ImportLine{
+			Subject: t.Subject, Description: t.Description, ActiveForm: t.ActiveForm, Owner: t.Owner, Status: string(t.Status),
+			BlockedBy: named(t.BlockedBy), Metadata: t.Metadata, Kind: t.Kind, Priority: Level(strconv.Itoa(t.Priority)),
+			Labels: t.Labels, Parent: lines[t.Parent], Paths: t.Paths, Run: t.Run, Result: t.Result, Comments: t.Comments,
+		}}
+		for _, r := range named(t.References) {
+			line.References = append(line.References, r)
+		}
+		if v.History {
+			if line.History, err = collect(s.History(Ref{KindTask, string(t.ID)})); err != nil {
+				return nil, err
+			}
+			slices.Reverse(line.History)
+		}
+		out = append(out, line)
+	}
+	return out, nil
+}
