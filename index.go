@@ -11,22 +11,22 @@ import (
 type Index string
 
 const (
-	IndexReady     Index = "ready"     // tasks without owner that could start: priority, id
-	IndexOwner     Index = "owner"     // open tasks: owner, id
-	IndexStatus    Index = "status"    // tasks: status, id
-	IndexParent    Index = "parent"    // tasks: parent, id
-	IndexSubject   Index = "subject"   // open tasks: folded subject, id
-	IndexBlocker   Index = "blocker"   // tasks: each blocker, id; the edge from its other side
-	IndexReference Index = "reference" // references: either task, the other
-	IndexLeased    Index = "leased"    // tasks that carry a lease: id
-	IndexSession   Index = "session"   // members: session, name
-	IndexInbox     Index = "inbox"     // messages: recipient, number
-	IndexUnread    Index = "unread"    // messages not read: recipient, number
-	IndexDead      Index = "dead"      // messages that cannot arrive: number
-	IndexSent      Index = "sent"      // messages: sender, time, number
-	IndexOpenAsk   Index = "open-ask"  // open asks: number
-	IndexTaskAsk   Index = "task-ask"  // open asks: task, number
-	IndexToken     Index = "token"     // tokens: scope, member
+	IndexReady     Index = "ready"    // tasks without owner that could start: priority, id
+	IndexOwner     Index = "owner"    // open tasks: owner, id
+	IndexStatus    Index = "status"   // tasks: status, id
+	IndexParent    Index = "parent"   // tasks: parent, id
+	IndexSubject   Index = "subject"  // open tasks: folded subject, id
+	IndexBlocker   Index = "blocker"  // tasks: each blocker, id; the edge from its other side
+	IndexReference Index = "refers"   // references: either task, the other
+	IndexLeased    Index = "leased"   // tasks that carry a lease: id
+	IndexSession   Index = "session"  // members: session, name
+	IndexInbox     Index = "inbox"    // messages: recipient, number
+	IndexUnread    Index = "unread"   // messages not read: recipient, number
+	IndexDead      Index = "dead"     // messages that cannot arrive: number
+	IndexSent      Index = "sent"     // messages: sender, time, number
+	IndexOpenAsk   Index = "open-ask" // open asks: number
+	IndexTaskAsk   Index = "task-ask" // open asks: task, number
+	IndexToken     Index = "holder"   // tokens: scope, member
 )
 
 // An Entry is one key of one index, or, with Index equal to the object's kind,

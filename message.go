@@ -63,8 +63,8 @@ func (m *Message) Clone() *Message {
 	return &c
 }
 
-// State is the furthest state that the message reached.
-func (m *Message) State() string {
+// progress is the furthest state that the message reached.
+func (m *Message) progress() string {
 	switch {
 	case m.Dead != "":
 		return "dead"

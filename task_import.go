@@ -360,12 +360,9 @@ func (v *TaskExport) Look(s Snap, c Command) (any, error) {
 	for _, t := range kept {
 		line := &ExportLine{ID: t.ID, Author: t.Author, CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt, ImportLine: ImportLine{
 			Subject: t.Subject, Description: t.Description, ActiveForm: t.ActiveForm, Owner: t.Owner, Status: string(t.Status),
-			BlockedBy: named(t.BlockedBy), Metadata: t.Metadata, Kind: t.Kind, Priority: Level(strconv.Itoa(t.Priority)),
+			BlockedBy: named(t.BlockedBy), References: named(t.References), Metadata: t.Metadata, Kind: t.Kind, Priority: Level(strconv.Itoa(t.Priority)),
 			Labels: t.Labels, Parent: lines[t.Parent], Paths: t.Paths, Run: t.Run, Result: t.Result, Comments: t.Comments,
 		}}
-		for _, r := range named(t.References) {
-			line.References = append(line.References, r)
-		}
 		if v.History {
 			if line.History, err = collect(s.History(Ref{KindTask, string(t.ID)})); err != nil {
 				return nil, err

@@ -358,6 +358,7 @@ func (d *draft) reopen(t *Task) error {
 	next := t.Clone()
 	next.Status, next.Owner, next.CompletedAt, next.StartedAt = Pending, "", nil, nil
 	next.unflag(FlagUnaccepted)
+	next.unflag(FlagAccepted)
 	return d.putTask(t, next)
 }
 
@@ -380,6 +381,7 @@ func (v *TaskAccept) Decide(s Snap, c Command) ([]Event, error) {
 		}
 		next := t.Clone()
 		next.unflag(FlagUnaccepted)
+		next.flag(FlagAccepted)
 		if err := d.putTask(t, next); err != nil {
 			return err
 		}

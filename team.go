@@ -86,6 +86,7 @@ type Member struct {
 	Host        string      `json:"host,omitempty"`
 	Process     *Process    `json:"process,omitempty"`
 	Session     string      `json:"session,omitempty"`
+	N           uint64      `json:"n"` // the sequence number it joined at
 	JoinedAt    time.Time   `json:"joinedAt"`
 	State       MemberState `json:"state"`
 	Since       time.Time   `json:"since"`
@@ -95,9 +96,7 @@ type Member struct {
 func (m *Member) Ref() Ref { return Ref{KindMember, m.Name} }
 
 // order lists members as they joined.
-func (m *Member) order() string {
-	return joinKey(m.JoinedAt.UTC().Format("2006-01-02T15:04:05.000"), m.Name)
-}
+func (m *Member) order() string { return joinKey(seqKey(m.N), m.Name) }
 
 func (m *Member) index(add func(Index, string)) {
 	if m.Session != "" && m.State != StateDeparted {

@@ -53,7 +53,7 @@ func (v *TeamCreate) Decide(s Snap, c Command) ([]Event, error) {
 		backend = BackendClient
 	}
 	d.put(nil, &Member{
-		Name: LeadName, Role: RoleLead, AgentType: agentType, Model: v.Model, CWD: v.CWD, Color: nextColor(0), Backend: backend,
+		N: d.number(), Name: LeadName, Role: RoleLead, AgentType: agentType, Model: v.Model, CWD: v.CWD, Color: nextColor(0), Backend: backend,
 		Session: c.Actor.Session, JoinedAt: now, State: StateIdle, Since: now, Evidence: "created the team",
 	})
 	return d.finish()
@@ -161,7 +161,7 @@ func (d *draft) join(m *Member) error {
 	if m.Color == "" {
 		m.Color = nextColor(len(all))
 	}
-	m.JoinedAt, m.Since = d.now(), d.now()
+	m.N, m.JoinedAt, m.Since = d.number(), d.now(), d.now()
 	d.put(before, m)
 	kept, err := collect(d.Tasks(TaskQuery{Index: IndexOwner, Key: m.Name}))
 	if err != nil {

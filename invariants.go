@@ -1,0 +1,86 @@
+package cadre
+
+import (
+	"fmt"
+	"slices"
+)
+
+// CheckInvariants holds a scope against what must always be true: edges are the
+// same from both sides and lead to tasks that exist, there is no cycle, every
+// count of open blockers is right, nobody works on what was never freed, and no
+// id is past the next one. It reads everything, so it is for tests and audits.
+func CheckInvariants(s Snap) error {
+	tasks := map[TaskID]*Task{}
+	for t, err := range s.Tasks(TaskQuery{}) {
+		if err != nil {
+			return err
+		}
+		if tasks[t.ID] != nil {
+			return fmt.Errorf("task %s is listed twice", t.ID)
+		}
+		if n, ok := t.ID.number(); ok && n >= s.Head().Next {
+			return fmt.Errorf("task %s is past the next id, %d", t.ID, s.Head().Next)
+		}
+		tasks[t.ID] = t
+	}
+	live := map[TaskID]*Task{}
+	for _, t := range tasks {
+		if t.Status == Deleted {
+			continue
+		}
+		live[t.ID] = t
+		if err := checkTask(s, tasks, t); err != nil {
+			return err
+		}
+	}
+	if ordered := topological(live); len(ordered) != len(live) {
+		return fmt.Errorf("the dependencies have a cycle among %d tasks", len(live)-len(ordered))
+	}
+	return nil
+}
+
+// checkTask holds one task against those around it.
+func checkTask(s Snap, tasks map[TaskID]*Task, t *Task) error {
+	open := 0
+	for _, id := range t.BlockedBy {
+		b := tasks[id]
+		if b == nil || b.Status == Deleted {
+			return fmt.Errorf("task %s waits for %s, which is not there", t.ID, id)
+		}
+		if !b.finished() {
+			open++
+		}
+		waiting, err := collect(s.Blocks(id))
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(waiting, func(w *Task) bool { return w.ID == t.ID }) {
+			return fmt.Errorf("task %s waits for %s, but %s does not block it", t.ID, id, id)
+		}
+	}
+	if open != t.OpenBlockers {
+		return fmt.Errorf("task %s has %d open blockers and says %d", t.ID, open, t.OpenBlockers)
+	}
+	excused := t.has(FlagForced) || t.has(FlagUnaccepted) || t.has(FlagAccepted) || reopenedUnder(tasks, t)
+	if t.Status == Completed && open > 0 && !excused {
+		return fmt.Errorf("task %s was completed before what it waits for", t.ID)
+	}
+	waiting, err := collect(s.Blocks(t.ID))
+	if err != nil {
+		return err
+	}
+	for _, w := range waiting {
+		if !slices.Contains(w.BlockedBy, t.ID) {
+			return fmt.Errorf("task %s blocks %s, which does not wait for it", t.ID, w.ID)
+		}
+	}
+	return nil
+}
+
+// reopenedUnder says whether a blocker was reopened after the task was completed.
+func reopenedUnder(tasks map[TaskID]*Task, t *Task) bool {
+	return slices.ContainsFunc(t.BlockedBy, func(id TaskID) bool {
+		b := tasks[id]
+		return b.Open() && t.CompletedAt != nil && !b.UpdatedAt.Before(*t.CompletedAt)
+	})
+}

@@ -1,0 +1,191 @@
+package cadre
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func TestTeamCreate(t *testing.T) {
+	w := newWorld(t, "docs")
+	view := w.must(session("1a2b3c4d-0000"), &TeamCreate{Name: "docs", Description: "the manual"}).(*TeamView)
+	lead := view.Members[0]
+	if len(view.Members) != 1 || lead.Name != LeadName || lead.AgentID != "team-lead@docs" || lead.Role != RoleLead {
+		t.Errorf("members %+v", view.Members)
+	}
+	if !lead.JoinedAt.Equal(view.CreatedAt) {
+		t.Errorf("the lead joined at %v, the team was made at %v", lead.JoinedAt, view.CreatedAt)
+	}
+	e := w.refused(RuleExists, operator, &TeamCreate{Name: "docs"})
+	if !strings.Contains(e.Hint, "join") {
+		t.Errorf("the hint %q offers no choice", e.Hint)
+	}
+}
+
+func TestTeamNames(t *testing.T) {
+	for _, bad := range []string{"", "-x", "My_Team.X", "a/b", "../x", "ä", strings.Repeat("a", 65), "а-cyrillic"} {
+		newWorld(t, "x").refused(RuleName, operator, &TeamCreate{Name: bad})
+	}
+	for _, good := range []string{"a", "0", "humble-chasing-goose", strings.Repeat("a", 64)} {
+		newWorld(t, Scope(good)).must(operator, &TeamCreate{Name: good})
+	}
+	shape := regexp.MustCompile(`^[a-z]+-[a-z]+ing-[a-z]+$`)
+	seen := map[string]bool{}
+	for n := range uint64(1000) {
+		name := MadeUpName(n * 0x9E3779B97F4A7C15)
+		if !shape.MatchString(name) || CheckTeamName(name) != nil {
+			t.Fatalf("made up %q", name)
+		}
+		seen[name] = true
+	}
+	if len(seen) < 900 {
+		t.Errorf("1000 made-up names are only %d different ones", len(seen))
+	}
+}
+
+func TestATeamIsNotMadeOverAList(t *testing.T) {
+	w := newWorld(t, "docs")
+	w.add("work")
+	w.refused(RuleExists, operator, &TeamCreate{Name: "docs"})
+}
+
+func TestJoining(t *testing.T) {
+	w := newTeam(t)
+	w.must(operator, &TaskAdd{Subject: "kept for ann", Owner: "ann"})
+	names, colors := []string{}, []string{}
+	for range 3 {
+		m := w.must(operator, &TeamJoin{Name: "ann"}).(*MemberView)
+		names, colors = append(names, m.Name), append(colors, m.Color)
+	}
+	if got := fmt.Sprint(names, colors); got != "[ann ann-2 ann-3] [blue green yellow]" {
+		t.Errorf("joined as %s", got)
+	}
+	if got := fmt.Sprint(w.inbox("ann")); got != "[task_assignment from team-lead]" {
+		t.Errorf("ann was told %s about what was kept for her", got)
+	}
+	for _, bad := range []string{"team-lead", "operator", "user", "a b", "../x", "@", strings.Repeat("x", 65)} {
+		w.refused(RuleName, operator, &TeamJoin{Name: bad})
+	}
+	if m := w.must(operator, &TeamJoin{Name: "bob@docs"}).(*MemberView); m.Name != "bob" {
+		t.Errorf("bob@docs joined as %s", m.Name)
+	}
+}
+
+func TestEightColoursThenAgain(t *testing.T) {
+	w := newTeam(t)
+	var got []string
+	for i := range 9 {
+		got = append(got, w.must(operator, &TeamJoin{Name: fmt.Sprint("m", i)}).(*MemberView).Color)
+	}
+	if want := "[blue green yellow purple orange pink cyan red blue]"; fmt.Sprint(got) != want {
+		t.Errorf("colours %v, want %s", got, want)
+	}
+}
+
+func TestHandDrivenMemberJoinsWithItsFirstChange(t *testing.T) {
+	w := newTeam(t)
+	id := w.add("work")
+	w.refused(RuleTaskMissing, as("ann"), &TaskClaim{ID: "77"})
+	if m, _ := (Snap{&w.state}).Member("ann"); m != nil {
+		t.Error("a refused command joined somebody")
+	}
+	w.must(as("ann"), &TaskClaim{ID: id})
+	if m, _ := (Snap{&w.state}).Member("ann"); m == nil || m.Backend != BackendHand {
+		t.Errorf("ann is %+v", m)
+	}
+	w.refused(RuleName, as("../x"), &TaskAdd{Subject: "x"})
+}
+
+func TestRightsByActor(t *testing.T) {
+	own := session("aaaaaaaa-1111")
+	member := Actor{Kind: ActorMember, Name: "ann", Scope: "docs", Proof: ProofToken}
+	stranger := Actor{Kind: ActorMember, Name: "ann", Scope: "elsewhere", Proof: ProofToken}
+	guest := Actor{Kind: ActorGuest, Name: "guest", Proof: ProofEnv}
+	w := newTeam(t, "ann")
+	w.must(member, &TaskAdd{Subject: "by ann"})
+	w.refused(RuleRead, stranger, &TaskAdd{Subject: "x"})
+	w.refused(RuleMember, own, &TaskAdd{Subject: "x"})
+	w.refused(RuleMember, guest, &TaskAdd{Subject: "x"})
+	w.look(guest, &TaskList{})
+	if _, err := (&TaskList{}).Look(Snap{&w.state}, w.command(stranger)); AsError(err) == nil || AsError(err).Rule != RuleRead {
+		t.Errorf("a stranger's list gives %v", err)
+	}
+	list := newWorld(t, "aaaaaaaa-1111")
+	list.must(own, &TaskAdd{Subject: "in my own list"})
+	list.refused(RuleMember, session("bbbbbbbb-2222"), &TaskAdd{Subject: "x"})
+}
+
+func TestASessionThatJoined(t *testing.T) {
+	w := newTeam(t)
+	s := session("aaaaaaaa-1111")
+	m := w.must(s, &TeamJoin{Name: "coder"}).(*MemberView)
+	if m.Name != "coder" || m.Backend != BackendClient {
+		t.Errorf("joined as %+v", m)
+	}
+	if _, r, err := w.try(s, &TeamJoin{Name: "again"}); err != nil || len(r.Events) != 0 {
+		t.Errorf("joining again gave %d events and %v", len(r.Events), err)
+	}
+	id := w.add("work")
+	w.must(s, &TaskClaim{ID: id})
+	if w.task(id).Owner != "coder" {
+		t.Errorf("the owner is %s", w.task(id).Owner)
+	}
+}
+
+func TestDeletingNamesTheLiving(t *testing.T) {
+	w := newTeam(t, "hand")
+	w.must(session("aaaaaaaa-1111"), &TeamJoin{Name: "coder"})
+	e := w.refused(RuleAlive, operator, &TeamClose{})
+	if !strings.Contains(e.Message, "coder") || strings.Contains(e.Message, "hand") {
+		t.Errorf("%q", e.Message)
+	}
+	w.refused(RuleLead, as("hand"), &TeamClose{Force: true})
+	w.must(operator, &TeamClose{Force: true})
+}
+
+func TestLeavingGivesTasksBack(t *testing.T) {
+	w := newTeam(t, "ann", "ben")
+	id := w.add("work")
+	w.must(as("ann"), &TaskStart{ID: id})
+	w.refused(RuleLead, as("ben"), &MemberLeave{Name: "ann"})
+	w.must(as("ann"), &MemberLeave{})
+	if got := w.task(id); got.Owner != "" || got.Status != Pending {
+		t.Errorf("the task is %s of %q", got.Status, got.Owner)
+	}
+	w.refused(RuleMove, operator, &MemberLeave{Name: LeadName})
+}
+
+func TestTakingOver(t *testing.T) {
+	w := newTeam(t)
+	s := session("aaaaaaaa-1111")
+	w.refused(RuleAlive, s, &TeamTake{})
+	team, _ := (Snap{&w.state}).Team()
+	gone := *team
+	gone.NoLead = true
+	w.apply(w.command(Self), []Event{{Before: team, After: &gone}})
+	w.must(s, &TeamTake{})
+	w.must(s, &TeamLabel{Label: "mine now"})
+}
+
+func TestOnlyTheLeadCreates(t *testing.T) {
+	w := newWorld(t, "docs")
+	w.must(operator, &TeamCreate{Name: "docs", LeadCreates: true})
+	w.refused(RuleLead, as("ann"), &TaskAdd{Subject: "x"})
+	w.must(operator, &TaskAdd{Subject: "x"})
+}
+
+func TestScopeNames(t *testing.T) {
+	for in, want := range map[string]Scope{
+		"Shared List/1": "Shared-List-1", "../x": "---x", "a_b-C9": "a_b-C9", "ünï": "-n-", "@host": Host, "@other": "-other",
+	} {
+		if got, err := ParseScope(in); err != nil || got != want {
+			t.Errorf("ParseScope(%q) = %q, %v; want %q", in, got, err, want)
+		}
+	}
+	for _, bad := range []string{"", "a\x00b", strings.Repeat("x", 300)} {
+		if _, err := ParseScope(bad); err == nil {
+			t.Errorf("ParseScope(%.20q) is allowed", bad)
+		}
+	}
+}
