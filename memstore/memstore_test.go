@@ -1,0 +1,21 @@
+package memstore_test
+
+import (
+	"testing"
+
+	"cadre"
+	"cadre/memstore"
+	"cadre/storetest"
+)
+
+func TestStore(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) cadre.Store {
+		s := memstore.New()
+		t.Cleanup(func() {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return s
+	})
+}

@@ -1,0 +1,132 @@
+package sqlitestore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"cadre"
+)
+
+const (
+	eventsOfCommand = "SELECT id,hash,line FROM event WHERE scope=? AND command=? ORDER BY id"
+	insertScope     = "INSERT INTO scope(name,place,epoch,seq,hash,fence,next) VALUES(?,'live','',0,'',0,0) RETURNING id"
+	insertEvent     = "INSERT INTO event(id,scope,kind,object,command,hash,line) VALUES(?,?,?,?,?,?,?)"
+	putObject       = "INSERT INTO object(scope,kind,name,data) VALUES(?,?,?,?) ON CONFLICT(scope,kind,name) DO UPDATE SET data=excluded.data RETURNING id"
+	deleteObject    = "DELETE FROM object WHERE scope=? AND kind=? AND name=?"
+	putEntry        = "INSERT OR REPLACE INTO entry(scope,list,key,object) VALUES(?,?,?,?)"
+	deleteEntry     = "DELETE FROM entry WHERE scope=? AND list=? AND key=?"
+)
+
+// replay finds what a command did when it was committed before.
+func (b *batch) replay(sc *scope, c cadre.Command) (cadre.Receipt, bool, error) {
+	if c.ID == "" || sc.id == 0 {
+		return cadre.Receipt{}, false, nil
+	}
+	receipt := cadre.Receipt{Head: sc.head, Replayed: true}
+	var failed error
+	each(b.c, func(e cadre.Event, err error) bool {
+		receipt.Events, failed = append(receipt.Events, e), err
+		return err == nil
+	}, eventsOfCommand, sc.id, string(c.ID))
+	if failed != nil || len(receipt.Events) == 0 {
+		return cadre.Receipt{}, false, failed
+	}
+	return receipt, true, nil
+}
+
+// append seals a command's events and writes them: the log, the objects, their
+// indexes. What cannot be encoded is the command's fault, the rest is not.
+func (b *batch) append(r *request, sc *scope, open, events []cadre.Event) (receipt cadre.Receipt, refused, failed error) {
+	events = slices.Concat(open, events)
+	head, lines, err := cadre.Seal(sc.head, sc.name, r.cmd, events)
+	if err != nil {
+		return receipt, err, nil
+	}
+	if head.Seq >= maxSeq {
+		return receipt, cadre.Fault(errFull, "cadre team create", "writing to %s", sc.name), nil
+	}
+	if sc.id == 0 {
+		v, err := b.c.row(insertScope, string(sc.name))
+		if err != nil {
+			return receipt, nil, err
+		}
+		if sc.id, err = number(v[0]); err != nil {
+			return receipt, nil, err
+		}
+	}
+	for i := range events {
+		if err := b.write(sc, &events[i], lines[i]); err != nil {
+			return receipt, nil, fmt.Errorf("event %d about %s: %w", events[i].Seq, events[i].Object, err)
+		}
+		if (i+1)%1000 == 0 {
+			cadre.ReportProgress(r.ctx, i+1, len(events))
+		}
+	}
+	cadre.ReportProgress(r.ctx, len(events), len(events))
+	sc.head, sc.missing, sc.changed = head, nil, true
+	return cadre.Receipt{Head: head, Events: events}, nil, nil
+}
+
+// write stores one sealed event and what it makes of its object.
+func (b *batch) write(sc *scope, e *cadre.Event, line []byte) error {
+	if err := b.c.exec(insertEvent, eventID(sc.id, e.Seq), sc.id, string(e.Object.Kind), e.Object.ID, string(e.Command), e.Hash, line); err != nil {
+		return err
+	}
+	return b.put(sc.id, e.Object, e.Before, e.After)
+}
+
+// put replaces an object and its index entries.
+func (b *batch) put(scope int64, ref cadre.Ref, before, after cadre.Object) error {
+	remove, add := cadre.Reindex(before, after)
+	for _, e := range remove {
+		if err := b.c.exec(deleteEntry, scope, string(e.Index), []byte(e.Key)); err != nil {
+			return err
+		}
+	}
+	if after == nil {
+		return b.c.exec(deleteObject, scope, string(ref.Kind), ref.ID)
+	}
+	image, err := json.Marshal(after)
+	if err != nil {
+		return err
+	}
+	v, err := b.c.row(putObject, scope, string(ref.Kind), ref.ID, image)
+	if err != nil {
+		return err
+	}
+	for _, e := range add {
+		if err := b.c.exec(putEntry, scope, string(e.Index), []byte(e.Key), v[0]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rebuild makes the tables of a scope again from the log that is left.
+func (b *batch) rebuild(sc *scope) error {
+	for _, table := range []string{"DELETE FROM entry WHERE scope=?", "DELETE FROM object WHERE scope=?"} {
+		if err := b.c.exec(table, sc.id); err != nil {
+			return err
+		}
+	}
+	then, err := stateAt(context.Background(), b.c, sc, sc.head.Seq)
+	if err != nil {
+		return err
+	}
+	for ref := range then.Refs() {
+		o, err := then.Get(ref)
+		if err == nil {
+			err = b.put(sc.id, ref, nil, o)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	head := then.Head()
+	sc.head.Epoch = head.Epoch
+	sc.head.Fence, sc.head.Next = max(sc.head.Fence, head.Fence), max(sc.head.Next, head.Next)
+	sc.rebuild, sc.changed = false, true
+	return nil
+}

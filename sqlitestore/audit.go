@@ -1,0 +1,132 @@
+package sqlitestore
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"cadre"
+)
+
+// maxFindings keeps a report about a wrecked database readable.
+const maxFindings = 200
+
+// audit is one audit under way.
+type audit struct {
+	ctx     context.Context
+	s       *Store
+	c       *conn
+	report  *cadre.AuditReport
+	anchors []cadre.Anchor
+}
+
+// Audit holds the whole database against itself, against the head records beside
+// it, and against anchors kept elsewhere. It has a read-only connection of its
+// own. Damage of any kind is a finding, never an error.
+func (s *Store) Audit(ctx context.Context, anchors []cadre.Anchor) (*cadre.AuditReport, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	a := &audit{ctx: ctx, s: s, report: &cadre.AuditReport{}, anchors: append([]cadre.Anchor(nil), anchors...)}
+	records, err := s.records()
+	if err != nil {
+		a.find("", "head records", "cannot be read: %v", err)
+	}
+	for _, r := range records {
+		a.anchors = append(a.anchors, cadre.Anchor{Scope: r.Scope, Head: r.Head, From: filepath.Join(s.dir, headsName, headName(r.Scope))})
+	}
+	a.report.Anchors = len(a.anchors)
+	c, err := dial(filepath.Join(s.dir, dbName), "mode=ro")
+	if err != nil {
+		a.find("", "database", "cannot be opened: %v", err)
+		return a.report, nil
+	}
+	a.c = c
+	a.all()
+	if err := c.close(); err != nil {
+		a.find("", "database", "cannot be closed: %v", err)
+	}
+	return a.report, ctx.Err()
+}
+
+func (a *audit) find(s cadre.Scope, place, format string, args ...any) {
+	if len(a.report.Findings) < maxFindings {
+		a.report.Findings = append(a.report.Findings, cadre.Finding{Scope: s, Place: place, What: fmt.Sprintf(format, args...)})
+	}
+}
+
+// all looks at the file, then at every scope, in one read transaction.
+func (a *audit) all() {
+	if err := a.c.script(a.ctx, "PRAGMA busy_timeout=10000; PRAGMA query_only=1; BEGIN"); err != nil {
+		a.find("", "database", "cannot be read: %v", err)
+		return
+	}
+	have, err := version(a.c)
+	switch {
+	case err != nil:
+		a.find("", "database", "cannot be read: %v", err)
+		return
+	case have == 0 && len(a.anchors) == 0:
+		return // never written to
+	case have != len(a.s.migrations):
+		a.find("", "database", "has version %d, this program knows %d", have, len(a.s.migrations))
+		return
+	}
+	a.pages()
+	list, err := scopes(a.c)
+	if err != nil {
+		a.find("", "database", "the list of scopes cannot be read: %v", err)
+	}
+	known := map[cadre.Scope]bool{}
+	for _, sc := range list {
+		known[sc.name] = true
+		a.report.Scopes++
+		a.scope(sc)
+	}
+	if err == nil {
+		a.strays(known)
+	}
+}
+
+// pages has SQLite check its own file.
+func (a *audit) pages() {
+	r, err := a.c.query(a.ctx, "PRAGMA integrity_check(20)")
+	if err != nil {
+		a.find("", "database", "cannot be checked: %v", err)
+		return
+	}
+	defer r.close()
+	for {
+		ok, err := r.next()
+		if err != nil {
+			a.find("", "database", "cannot be checked: %v", err)
+		}
+		if !ok {
+			return
+		}
+		if what := text(r.val[0]); what != "ok" {
+			a.find("", "database", "%s", what)
+		}
+	}
+}
+
+// strays finds anchors of scopes that are not there, and rows of no scope.
+func (a *audit) strays(known map[cadre.Scope]bool) {
+	for _, anchor := range a.anchors {
+		if !known[anchor.Scope] && anchor.Head.Seq > 0 {
+			a.find(anchor.Scope, "event 1", "to %d are missing with the whole list: the anchor in %s saw them", anchor.Head.Seq, anchor.From)
+		}
+	}
+	for table, query := range map[string]string{
+		"event":  "SELECT id>>40, count(*) FROM event WHERE id>>40 NOT IN (SELECT id FROM scope) GROUP BY 1",
+		"object": "SELECT scope, count(*) FROM object WHERE scope NOT IN (SELECT id FROM scope) GROUP BY 1",
+		"entry":  "SELECT scope, count(*) FROM entry WHERE scope NOT IN (SELECT id FROM scope) GROUP BY 1",
+	} {
+		v, err := a.c.row(query)
+		if err != nil {
+			a.find("", "table "+table, "cannot be read: %v", err)
+		} else if v != nil {
+			a.find("", "table "+table, "holds %s rows of list number %s, which does not exist", text(v[1]), text(v[0]))
+		}
+	}
+}

@@ -1,0 +1,210 @@
+package sqlitestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"cadre"
+)
+
+// How much goes into one transaction at most.
+const (
+	maxCommands = 64
+	maxTime     = 5 * time.Millisecond
+)
+
+// commit takes what waits into one transaction, and answers. The first that
+// waits is the caller's own.
+func (s *Store) commit(ctx context.Context) {
+	first := s.queue.next()
+	c, err := s.connect(ctx) // before the lock: a new database is made under it
+	if err != nil {
+		first.answer(cadre.Receipt{}, err)
+		return
+	}
+	if err := s.lock.Acquire(ctx); err != nil {
+		s.release(c, true)
+		first.answer(cadre.Receipt{}, s.fault(err, "waiting for the lock"))
+		return
+	}
+	b := s.transact(c, first, s.queue.next)
+	healthy := b.err == nil
+	if b.err != nil && len(b.taken) > 1 {
+		healthy = s.alone(b, c)
+	}
+	s.unlock()
+	s.release(c, healthy)
+	b.answer()
+}
+
+func (s *Store) unlock() {
+	_ = s.lock.Release() // what cannot be released goes with the file
+}
+
+// alone repeats each command of a failed transaction on its own, so that one
+// that cannot be written does not take the others with it.
+func (s *Store) alone(b *batch, c *conn) bool {
+	healthy := true
+	b.err = nil
+	for i, t := range b.taken {
+		one := s.transact(c, t.request, func() *request { return nil })
+		b.taken[i] = one.taken[0]
+		if one.err != nil {
+			b.taken[i].receipt, b.taken[i].err = cadre.Receipt{}, one.err
+			healthy = false
+		}
+	}
+	return healthy
+}
+
+// batch is the commands of one transaction and what it knows of their scopes.
+type batch struct {
+	s      *Store
+	c      *conn
+	scopes map[cadre.Scope]*scope
+	ended  []cadre.Scope // names that no longer mean a scope
+	taken  []taken
+	err    error // the transaction failed
+}
+
+// taken is a command that was decided, with the answer that it gets once the
+// transaction is durable.
+type taken struct {
+	*request
+	receipt cadre.Receipt
+	err     error
+}
+
+// transact runs one transaction: the first command, and those that wait.
+func (s *Store) transact(c *conn, r *request, next func() *request) *batch {
+	b := &batch{s: s, c: c, scopes: map[cadre.Scope]*scope{}}
+	began := time.Now()
+	b.err = c.exec("BEGIN IMMEDIATE")
+	for ; r != nil; r = next() {
+		t := taken{request: r}
+		if b.err == nil {
+			t.receipt, t.err, b.err = b.run(r)
+		}
+		b.taken = append(b.taken, t)
+		if b.err != nil || len(b.taken) == maxCommands || time.Since(began) > maxTime {
+			break
+		}
+	}
+	if b.err == nil {
+		b.err = b.finish()
+	}
+	if b.err != nil {
+		_ = c.exec("ROLLBACK") // fails where SQLite has done so itself
+		b.err = s.fault(b.err, "writing to the database")
+		return b
+	}
+	b.record()
+	return b
+}
+
+// run decides one command and writes its events. A refusal is the command's own;
+// failed means that the transaction cannot go on.
+func (b *batch) run(r *request) (receipt cadre.Receipt, refused, failed error) {
+	if err := r.ctx.Err(); err != nil {
+		return receipt, err, nil
+	}
+	sc, err := b.scope(r.scope)
+	if err != nil {
+		return receipt, nil, err
+	}
+	if r.to != nil {
+		return b.move(r, sc)
+	}
+	if sc.place == cadre.Archive {
+		return receipt, archived(r.scope), nil
+	}
+	receipt, found, err := b.replay(sc, r.cmd)
+	if found || err != nil {
+		return receipt, nil, err
+	}
+	snap, open, err := b.open(sc, r.cmd)
+	if err != nil {
+		return receipt, nil, err
+	}
+	events, err := decide(r, snap)
+	if err != nil {
+		return receipt, err, nil
+	}
+	if len(events) == 0 {
+		return cadre.Receipt{Head: sc.head}, nil, nil
+	}
+	return b.append(r, sc, open, events)
+}
+
+// decide calls the verb. A panic is the fault of one command and must not harm
+// the others, or leave the lock held.
+func decide(r *request, snap cadre.Snap) (events []cadre.Event, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = cadre.Fault(fmt.Errorf("panic: %v", p), "cadre doctor", "deciding %s", r.cmd.Verb)
+		}
+	}()
+	return r.decide(snap)
+}
+
+// finish writes the scopes' rows and makes everything durable.
+func (b *batch) finish() error {
+	wrote := len(b.ended) > 0
+	for _, sc := range b.scopes {
+		if !sc.changed {
+			continue
+		}
+		wrote = true
+		if err := b.update(sc); err != nil {
+			return err
+		}
+	}
+	if !wrote {
+		return b.c.exec("ROLLBACK")
+	}
+	return b.c.exec("COMMIT")
+}
+
+const updateScope = "UPDATE scope SET name=?,place=?,epoch=?,seq=?,hash=?,fence=?,next=? WHERE id=?"
+
+func (b *batch) update(sc *scope) error {
+	h := sc.head
+	return b.c.exec(updateScope, string(sc.name), string(sc.place), h.Epoch, int64(h.Seq), h.Hash, int64(h.Fence), int64(h.Next), sc.id)
+}
+
+// record notes the new heads beside the database. A record that cannot be
+// written says less, and is no reason to take back what is durable.
+func (b *batch) record() {
+	for _, sc := range b.scopes {
+		if sc.changed {
+			_ = b.s.writeHead(sc.name, sc.head)
+		}
+	}
+}
+
+// answer tells the callers, after the lock is free.
+func (b *batch) answer() {
+	for _, name := range b.ended {
+		b.s.signals.wake(headName(name))
+	}
+	for name, sc := range b.scopes {
+		if sc.changed {
+			b.s.signals.wake(headName(name))
+		}
+	}
+	for _, t := range b.taken {
+		if b.err != nil {
+			t.answer(cadre.Receipt{}, b.err)
+			continue
+		}
+		t.answer(t.receipt, t.err)
+	}
+}
+
+func archived(name cadre.Scope) error {
+	return cadre.Refuse(cadre.RuleMissing, "cadre team restore "+string(name), "%s is archived", name)
+}
+
+var errFull = errors.New("the log is full")

@@ -1,0 +1,49 @@
+package sqlitestore
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+
+	"cadre"
+)
+
+// fault says what was being done when the machine failed, and what to type. A
+// refusal, and the end of the caller's context, stay what they are.
+func (s *Store) fault(err error, doing string) error {
+	if err == nil {
+		return nil
+	}
+	if e, ok := errors.AsType[*cadre.Error](err); ok {
+		return e
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	hint := "cadre doctor"
+	switch code(err) {
+	case lib.SQLITE_FULL:
+		hint = "df -h " + s.dir
+	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
+		hint = "cadre audit verify"
+	case lib.SQLITE_READONLY, lib.SQLITE_CANTOPEN, lib.SQLITE_PERM:
+		hint = "ls -la " + s.dir
+	case lib.SQLITE_IOERR:
+		hint = "df -h " + s.dir + " && dmesg | tail"
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		hint = "ls -la " + s.dir
+	}
+	return cadre.Fault(err, hint, "%s in %s", doing, s.dir)
+}
+
+// code is SQLite's primary result code, 0 for an error that is not SQLite's.
+func code(err error) int {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		return e.Code() & 0xff
+	}
+	return 0
+}

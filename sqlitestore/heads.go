@@ -1,0 +1,147 @@
+package sqlitestore
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"cadre"
+)
+
+// record is what stands in a head record: one line, padded to one length so that
+// a new one covers the old, and with a checksum because nothing syncs it.
+type record struct {
+	Scope cadre.Scope `json:"scope"`
+	Head  cadre.Head  `json:"head"`
+	Sum   uint32      `json:"sum"`
+}
+
+const recordSize = 640
+
+// headName is the file name of a scope's head record. Names that differ only in
+// case are one file on some systems, so those with capitals get a suffix.
+func headName(s cadre.Scope) string {
+	low := strings.ToLower(string(s))
+	if low == string(s) {
+		return low
+	}
+	sum := sha256.Sum256([]byte(s))
+	return low + "=" + hex.EncodeToString(sum[:8])
+}
+
+// encodeRecord makes a head record's bytes.
+func encodeRecord(s cadre.Scope, h cadre.Head) ([]byte, error) {
+	r := record{Scope: s, Head: h}
+	plain, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	r.Sum = crc32.ChecksumIEEE(plain)
+	line, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	out := bytes.Repeat([]byte{' '}, max(recordSize, len(line)+1))
+	copy(out, line)
+	out[len(out)-1] = '\n'
+	return out, nil
+}
+
+// decodeRecord reads a head record, nil for one that is damaged.
+func decodeRecord(line []byte) *record {
+	var r record
+	if json.Unmarshal(line, &r) != nil {
+		return nil
+	}
+	sum := r.Sum
+	r.Sum = 0
+	plain, err := json.Marshal(r)
+	if err != nil || crc32.ChecksumIEEE(plain) != sum {
+		return nil
+	}
+	return &r
+}
+
+// readHead reads the head record of a scope. A missing or damaged one is nil:
+// it proves nothing.
+func (s *Store) readHead(name cadre.Scope) (*cadre.Head, error) {
+	r, err := s.readRecord(headName(name))
+	if err != nil || r == nil || r.Scope != name {
+		return nil, err
+	}
+	return &r.Head, nil
+}
+
+func (s *Store) readRecord(file string) (*record, error) {
+	if err := s.plain(s.heads, file, false); err != nil {
+		return nil, err
+	}
+	f, err := s.heads.Open(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, s.fault(err, "reading a head record")
+	}
+	defer f.Close()
+	line, err := io.ReadAll(io.LimitReader(f, 4*recordSize))
+	if err != nil {
+		return nil, s.fault(err, "reading a head record")
+	}
+	return decodeRecord(line), nil
+}
+
+// writeHead replaces a head record in place, with one system call: a process
+// that is killed leaves the old one or the new one.
+func (s *Store) writeHead(name cadre.Scope, h cadre.Head) error {
+	line, err := encodeRecord(name, h)
+	if err != nil {
+		return err
+	}
+	f, err := s.heads.OpenFile(headName(name), os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(line, 0)
+	return errors.Join(err, f.Close())
+}
+
+// removeHead takes away the record of a name that no longer means a scope.
+func (s *Store) removeHead(name cadre.Scope) error {
+	err := s.heads.Remove(headName(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// records reads every head record there is.
+func (s *Store) records() ([]record, error) {
+	dir, err := s.heads.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	var all []record
+	for _, name := range names {
+		r, err := s.readRecord(name)
+		if err != nil {
+			return nil, err
+		}
+		if r != nil && headName(r.Scope) == name {
+			all = append(all, *r)
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,143 @@
+package sqlitestore
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"cadre"
+)
+
+// request is one command on its way into the log.
+type request struct {
+	ctx    context.Context
+	scope  cadre.Scope
+	cmd    cadre.Command
+	decide cadre.Decide
+	to     *cadre.Dest // for a move, instead of decide
+
+	receipt cadre.Receipt
+	err     error
+	done    chan struct{} // closed when the answer stands
+	lead    chan struct{} // receives once, when it is this caller's turn to lead
+	leads   bool
+}
+
+// queue is where the commands of this process wait. Whoever finds nobody leading
+// leads: it takes what waits into one transaction, and when its own command is
+// done hands over to the first that still waits. So there is no goroutine to
+// start and none to stop.
+type queue struct {
+	mu      sync.Mutex
+	waiting []*request
+	busy    bool
+	closed  bool
+}
+
+var errClosed = errors.New("the store is closed")
+
+// Update decides and appends.
+func (s *Store) Update(ctx context.Context, name cadre.Scope, c cadre.Command, decide cadre.Decide) (cadre.Receipt, error) {
+	return s.submit(&request{ctx: ctx, scope: name, cmd: c, decide: decide})
+}
+
+// Move archives, restores, erases or renames a scope.
+func (s *Store) Move(ctx context.Context, name cadre.Scope, c cadre.Command, to cadre.Dest) (cadre.Receipt, error) {
+	if to.Name == name {
+		to.Name = ""
+	}
+	return s.submit(&request{ctx: ctx, scope: name, cmd: c, to: &to})
+}
+
+// submit waits for a command's answer, leading where nobody else does.
+func (s *Store) submit(r *request) (cadre.Receipt, error) {
+	if err := r.ctx.Err(); err != nil {
+		return cadre.Receipt{}, err
+	}
+	r.done, r.lead = make(chan struct{}), make(chan struct{}, 1)
+	if err := s.queue.enter(r); err != nil {
+		return cadre.Receipt{}, err
+	}
+	select {
+	case <-r.done:
+		return r.receipt, r.err
+	case <-r.lead:
+	case <-r.ctx.Done():
+		if s.queue.withdraw(r) {
+			return cadre.Receipt{}, r.ctx.Err()
+		}
+		select {
+		case <-r.done:
+			return r.receipt, r.err
+		case <-r.lead:
+		}
+	}
+	defer s.queue.handOver()
+	s.commit(r.ctx)
+	<-r.done
+	return r.receipt, r.err
+}
+
+func (q *queue) enter(r *request) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return errClosed
+	}
+	q.waiting = append(q.waiting, r)
+	if !q.busy {
+		q.busy, r.leads = true, true
+		r.lead <- struct{}{}
+	}
+	return nil
+}
+
+// withdraw takes a command out again, unless it was taken or is to lead.
+func (q *queue) withdraw(r *request) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	i := slices.Index(q.waiting, r)
+	if i < 0 || r.leads {
+		return false
+	}
+	q.waiting = slices.Delete(q.waiting, i, i+1)
+	return true
+}
+
+// next gives the command that waited longest, nil where none does.
+func (q *queue) next() *request {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiting) == 0 {
+		return nil
+	}
+	r := q.waiting[0]
+	q.waiting[0] = nil
+	q.waiting = q.waiting[1:]
+	return r
+}
+
+// handOver ends a caller's lead.
+func (q *queue) handOver() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiting) == 0 {
+		q.busy, q.waiting = false, nil
+		return
+	}
+	q.waiting[0].leads = true
+	q.waiting[0].lead <- struct{}{}
+}
+
+// close refuses new commands. Those that wait are still done.
+func (q *queue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+}
+
+func (r *request) answer(receipt cadre.Receipt, err error) {
+	r.receipt, r.err = receipt, err
+	close(r.done)
+}

@@ -1,0 +1,89 @@
+package sqlitestore
+
+import (
+	"context"
+	"fmt"
+
+	"cadre"
+)
+
+// migrations bring a database from one version to the next; the version is how
+// many of them were run. One that was released is never changed again.
+//
+// An event's id is its scope's number and its own, so that the log of a scope is
+// one stretch of the table and needs no further index. The log cannot be changed
+// or removed through SQL. Only a scope that is marked as gone can be emptied,
+// and it can be marked so only when the last event of its log is a mark.
+func migrations() []string {
+	return []string{`
+CREATE TABLE scope(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, place TEXT NOT NULL,
+  epoch TEXT NOT NULL, seq INTEGER NOT NULL, hash TEXT NOT NULL, fence INTEGER NOT NULL, next INTEGER NOT NULL);
+CREATE TABLE event(id INTEGER PRIMARY KEY, scope INTEGER NOT NULL, kind TEXT NOT NULL, object TEXT NOT NULL,
+  command TEXT NOT NULL, hash TEXT NOT NULL, line BLOB NOT NULL, CHECK(id>>40=scope));
+CREATE INDEX event_object ON event(scope,kind,object);
+CREATE INDEX event_command ON event(scope,command);
+CREATE TABLE object(id INTEGER PRIMARY KEY, scope INTEGER NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL,
+  data BLOB NOT NULL, UNIQUE(scope,kind,name));
+CREATE TABLE entry(scope INTEGER, list TEXT, key BLOB, object INTEGER NOT NULL, PRIMARY KEY(scope,list,key)) WITHOUT ROWID;
+CREATE TRIGGER event_kept BEFORE UPDATE ON event BEGIN SELECT RAISE(ABORT,'the log cannot be changed'); END;
+CREATE TRIGGER event_stays BEFORE DELETE ON event WHEN (SELECT place FROM scope WHERE id=OLD.scope) IS NOT 'gone'
+  BEGIN SELECT RAISE(ABORT,'the log cannot be shortened'); END;
+CREATE TRIGGER scope_marked BEFORE UPDATE OF place ON scope WHEN NEW.place='gone'
+  AND (SELECT kind FROM event WHERE id=(NEW.id<<40)+NEW.seq) IS NOT 'log'
+  BEGIN SELECT RAISE(ABORT,'the log does not say that the list is gone'); END;
+`}
+}
+
+// version reads how many migrations a database has seen.
+func version(c *conn) (int, error) {
+	v, err := c.row("PRAGMA user_version")
+	if err != nil {
+		return 0, err
+	}
+	n, err := number(v[0])
+	return int(n), err
+}
+
+// migrate brings a database to this program's version. A database of a newer
+// program is refused: writing to it could break what that program relies on.
+func (s *Store) migrate(ctx context.Context, c *conn) error {
+	have, err := version(c)
+	if err != nil {
+		return s.fault(err, "reading the database's version")
+	}
+	mode, err := c.row("PRAGMA journal_mode")
+	if err != nil {
+		return s.fault(err, "reading the database's mode")
+	}
+	if have == len(s.migrations) && text(mode[0]) == "wal" {
+		return nil // a copy that Backup made is not
+	}
+	if have > len(s.migrations) {
+		return cadre.Fault(nil, "cadre version", "the database in %s has version %d and this program knows %d: a newer cadre wrote it", s.dir, have, len(s.migrations))
+	}
+	if err := s.creating.Acquire(ctx); err != nil {
+		return s.fault(err, "waiting for the lock")
+	}
+	defer func() { _ = s.creating.Release() }()
+	if err := s.upgrade(ctx, c); err != nil {
+		_ = c.script(context.Background(), "ROLLBACK") // fails where nothing was begun
+		return s.fault(err, "preparing the database")
+	}
+	return nil
+}
+
+func (s *Store) upgrade(ctx context.Context, c *conn) error {
+	if err := c.script(ctx, "PRAGMA journal_mode=WAL; BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	have, err := version(c)
+	if err != nil {
+		return err
+	}
+	for _, step := range s.migrations[min(have, len(s.migrations)):] {
+		if err := c.script(ctx, step); err != nil {
+			return err
+		}
+	}
+	return c.script(ctx, fmt.Sprintf("PRAGMA user_version=%d; COMMIT", max(have, len(s.migrations))))
+}

@@ -1,0 +1,143 @@
+package sqlitestore
+
+import (
+	"crypto/rand"
+	"database/sql/driver"
+	"encoding/hex"
+	"fmt"
+
+	"cadre"
+)
+
+// scope is a scope's row, and what a transaction does to it.
+type scope struct {
+	id      int64 // 0: never written to
+	name    cadre.Scope
+	place   cadre.Where
+	head    cadre.Head
+	missing *cadre.Head // what a head record proves to have been there
+	rebuild bool        // the tables do not belong to the log that is left
+	changed bool
+}
+
+const getScope = "SELECT id,place,epoch,seq,hash,fence,next FROM scope WHERE name=?"
+
+// readScope reads a scope's row; id 0 where there is none.
+func readScope(c *conn, name cadre.Scope) (*scope, error) {
+	v, err := c.row(getScope, string(name))
+	if err != nil || v == nil {
+		return &scope{name: name, place: cadre.Live}, err
+	}
+	return scanScope(name, v)
+}
+
+// scanScope makes a scope of the columns id, place, epoch, seq, hash, fence, next.
+func scanScope(name cadre.Scope, v []driver.Value) (*scope, error) {
+	sc := &scope{name: name, place: cadre.Where(text(v[1]))}
+	sc.head.Epoch, sc.head.Hash = text(v[2]), text(v[4])
+	var n [4]int64
+	for i, col := range []int{0, 3, 5, 6} {
+		var err error
+		if n[i], err = number(v[col]); err != nil {
+			return nil, fmt.Errorf("reading the row of %s: %w", name, err)
+		}
+	}
+	sc.id, sc.head.Seq, sc.head.Fence, sc.head.Next = n[0], cadre.Seq(n[1]), uint64(n[2]), uint64(n[3])
+	return sc, nil
+}
+
+func (sc *scope) source(c *conn) *source {
+	return &source{c: c, id: sc.id, name: sc.name, head: sc.head}
+}
+
+// scope gives a scope as this transaction left it. The first time it holds the
+// log against its own row and against the head record beside the database.
+func (b *batch) scope(name cadre.Scope) (*scope, error) {
+	if sc := b.scopes[name]; sc != nil {
+		return sc, nil
+	}
+	sc, err := readScope(b.c, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.compare(sc); err != nil {
+		return nil, err
+	}
+	b.scopes[name] = sc
+	return sc, nil
+}
+
+const (
+	hashAt    = "SELECT hash FROM event WHERE id=?"
+	lastEvent = "SELECT id,hash FROM event WHERE id>? AND id<=? ORDER BY id DESC LIMIT 1"
+)
+
+// compare finds what the log must have had and has not. A row that is ahead of
+// its log proves as much as a head record does.
+func (b *batch) compare(sc *scope) error {
+	if sc.id != 0 {
+		v, err := b.c.row(lastEvent, eventID(sc.id, 0), eventID(sc.id, maxSeq))
+		if err != nil {
+			return err
+		}
+		if v == nil || v[0] != eventID(sc.id, sc.head.Seq) || text(v[1]) != sc.head.Hash {
+			was := sc.head
+			sc.missing, sc.rebuild = &was, true
+			sc.head.Seq, sc.head.Hash = 0, ""
+			if v != nil {
+				id, err := number(v[0])
+				if err != nil {
+					return err
+				}
+				sc.head.Seq, sc.head.Hash = seqOf(id), text(v[1])
+			}
+		}
+	}
+	record, err := b.s.readHead(sc.name)
+	if err != nil || record == nil || record.Seq == 0 {
+		return err
+	}
+	hash := sc.head.Hash
+	if record.Seq != sc.head.Seq {
+		hash = ""
+		if sc.id != 0 && record.Seq < sc.head.Seq {
+			v, err := b.c.row(hashAt, eventID(sc.id, record.Seq))
+			if err != nil {
+				return err
+			}
+			if v != nil {
+				hash = text(v[0])
+			}
+		}
+	}
+	if hash != record.Hash && (sc.missing == nil || sc.missing.Seq < record.Seq) {
+		sc.missing = record
+	}
+	return nil
+}
+
+// open gives a snapshot to decide on. Where a log is to begin, or begins anew
+// because events are missing, the snapshot already has the events that say so.
+func (b *batch) open(sc *scope, c cadre.Command) (cadre.Snap, []cadre.Event, error) {
+	if sc.rebuild {
+		if err := b.rebuild(sc); err != nil {
+			return cadre.Snap{}, nil, err
+		}
+	}
+	snap := cadre.Snap{Source: sc.source(b.c)}
+	if sc.head.Epoch != "" && sc.missing == nil {
+		return snap, nil, nil
+	}
+	events, err := cadre.OpenLog(snap, newEpoch(), sc.missing, c.Now)
+	if err != nil {
+		return cadre.Snap{}, nil, err
+	}
+	return cadre.Overlay(snap, events), events, nil
+}
+
+// newEpoch names a new epoch.
+func newEpoch() string {
+	b := make([]byte, 16)
+	_, _ = rand.Read(b) // never returns an error
+	return hex.EncodeToString(b)
+}

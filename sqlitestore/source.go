@@ -1,0 +1,159 @@
+package sqlitestore
+
+import (
+	"context"
+	"database/sql/driver"
+	"encoding/json"
+	"fmt"
+	"iter"
+
+	"cadre"
+)
+
+// source reads a scope through one connection, inside a transaction. It sees
+// what that transaction has written so far.
+type source struct {
+	c     *conn
+	id    int64
+	name  cadre.Scope
+	head  cadre.Head
+	until cadre.Seq // History ends here; 0 is no end
+}
+
+var _ cadre.Source = (*source)(nil)
+
+func (s *source) Scope() cadre.Scope { return s.name }
+func (s *source) Head() cadre.Head   { return s.head }
+
+const getObject = "SELECT data FROM object WHERE scope=? AND kind=? AND name=?"
+
+func (s *source) Get(r cadre.Ref) (cadre.Object, error) {
+	if s.id == 0 {
+		return nil, nil
+	}
+	v, err := s.c.row(getObject, s.id, string(r.Kind), r.ID)
+	if err != nil || v == nil {
+		return nil, err
+	}
+	return cadre.DecodeObject(r.Kind, data(v[0]))
+}
+
+const scanEntries = "SELECT o.kind,o.data FROM entry e CROSS JOIN object o ON o.id=e.object WHERE e.scope=? AND e.list=? AND e.key>=? AND e.key<? ORDER BY e.key"
+
+func (s *source) Scan(i cadre.Index, prefix, after string) iter.Seq2[cadre.Object, error] {
+	return func(yield func(cadre.Object, error) bool) {
+		if s.id == 0 {
+			return
+		}
+		from, to := keyRange(prefix, after)
+		r, err := s.c.query(context.Background(), scanEntries, s.id, string(i), from, to)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer r.close()
+		for {
+			ok, err := r.next()
+			if !ok && err == nil {
+				return
+			}
+			var o cadre.Object
+			if err == nil {
+				o, err = cadre.DecodeObject(cadre.Kind(text(r.val[0])), data(r.val[1]))
+			}
+			if !yield(o, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+const countEntries = "SELECT count(*) FROM entry WHERE scope=? AND list=? AND key>=? AND key<?"
+
+func (s *source) Count(i cadre.Index, prefix string) (int, error) {
+	if s.id == 0 {
+		return 0, nil
+	}
+	from, to := keyRange(prefix, "")
+	v, err := s.c.row(countEntries, s.id, string(i), from, to)
+	if err != nil {
+		return 0, err
+	}
+	n, err := number(v[0])
+	return int(n), err
+}
+
+// keyRange gives the first key and the one past the last that begin with prefix
+// and come after another key. Keys are UTF-8, so no key begins with 0xff.
+func keyRange(prefix, after string) (from, to []byte) {
+	from = []byte(prefix)
+	switch {
+	case after >= prefix && after != "":
+		from = append([]byte(after), 0)
+	case prefix == "":
+		from = []byte{0} // the driver makes NULL of nothing
+	}
+	to = append([]byte(prefix), 0xff)
+	return from, to
+}
+
+const objectEvents = "SELECT id,hash,line FROM event WHERE scope=? AND kind=? AND object=? AND id<=? ORDER BY id DESC"
+
+func (s *source) History(r cadre.Ref) iter.Seq2[cadre.Event, error] {
+	return func(yield func(cadre.Event, error) bool) {
+		if s.id == 0 {
+			return
+		}
+		until := s.until
+		if until == 0 {
+			until = maxSeq
+		}
+		each(s.c, yield, objectEvents, s.id, string(r.Kind), r.ID, eventID(s.id, until))
+	}
+}
+
+// each decodes the events that a query gives.
+func each(c *conn, yield func(cadre.Event, error) bool, query string, args ...driver.Value) {
+	r, err := c.query(context.Background(), query, args...)
+	if err != nil {
+		yield(cadre.Event{}, err)
+		return
+	}
+	defer r.close()
+	for {
+		ok, err := r.next()
+		if !ok && err == nil {
+			return
+		}
+		var e cadre.Event
+		if err == nil {
+			e, err = decodeEvent(r.val[0], r.val[1], r.val[2])
+		}
+		if !yield(e, err) || err != nil {
+			return
+		}
+	}
+}
+
+// decodeEvent reads a stored event. Its hash is not in the line: it is of it.
+func decodeEvent(id, hash, line driver.Value) (cadre.Event, error) {
+	var e cadre.Event
+	n, err := number(id)
+	if err != nil {
+		return e, err
+	}
+	if err := json.Unmarshal(data(line), &e); err != nil {
+		return e, fmt.Errorf("reading event %d: %w", seqOf(n), err)
+	}
+	e.Hash = text(hash)
+	return e, nil
+}
+
+// An event's id is its scope's number above its own.
+const (
+	seqBits = 40
+	maxSeq  = cadre.Seq(1)<<seqBits - 1
+)
+
+func eventID(scope int64, seq cadre.Seq) int64 { return scope<<seqBits | int64(seq&maxSeq) }
+func seqOf(id int64) cadre.Seq                 { return cadre.Seq(id) & maxSeq }

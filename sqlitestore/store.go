@@ -1,0 +1,225 @@
+// Package sqlitestore keeps scopes in one SQLite database in a folder, for any
+// number of processes of one machine. It is the store of every command that a
+// person or an agent types, so opening it, one durable commit and leaving again
+// is what it is fast at.
+//
+// In the folder are
+//
+//	cadre.db      the database, with cadre.db-wal and cadre.db-shm
+//	cadre.lock    where writing processes queue; never removed
+//	heads/NAME    where the log of a scope stood at the last commit
+//
+// The event table is the log and cannot be changed through SQL; the other tables
+// are made of it in the same transaction. The head records are written after the
+// commit: a log that is behind its record was cut or restored from a backup, and
+// the next command opens a new epoch that says so.
+//
+// A Store may be used by any number of goroutines. Commands that wait share a
+// transaction. Readers never wait for writers.
+package sqlitestore
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"cadre"
+	"cadre/internal/flock"
+	"cadre/internal/netfs"
+)
+
+const (
+	dbName    = "cadre.db"
+	lockName  = "cadre.lock"
+	headsName = "heads"
+)
+
+// Store is a cadre.Store in a folder. Use Open.
+type Store struct {
+	dir        string
+	root       *os.Root
+	heads      *os.Root
+	lock       *flock.Lock // held by whoever leads the queue
+	creating   *flock.Lock // the same lock, for whoever opens a connection
+	migrations []string
+	queue      queue
+	signals    signals
+	watch      watch
+
+	mu     sync.Mutex
+	idle   []*conn
+	ready  bool // the database has this program's version
+	closed bool
+}
+
+var (
+	_ cadre.Store    = (*Store)(nil)
+	_ cadre.Auditor  = (*Store)(nil)
+	_ cadre.Backuper = (*Store)(nil)
+)
+
+// Open opens the store in a folder, which it creates. The database itself is
+// first looked at when it is needed, so that a damaged one can still be audited.
+func Open(dir string) (*Store, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, cadre.Fault(err, "cadre doctor", "finding the state folder")
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, cadre.Fault(err, "ls -ld "+filepath.Dir(dir), "creating the state folder %s", dir)
+	}
+	if name, err := netfs.Name(dir); err != nil || name != "" {
+		if err == nil {
+			err = errors.New("its locks cannot be relied on")
+		}
+		return nil, cadre.Fault(err, "export CADRE_STATE_DIR=/a/folder/on/a/local/disk", "%s is on a network file system (%s)", dir, name)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, cadre.Fault(err, "ls -ld "+dir, "opening the state folder")
+	}
+	s := &Store{dir: dir, root: root, migrations: migrations()}
+	s.lock, s.creating = flock.New(s.openLock), flock.New(s.openLock)
+	if err := s.prepare(); err != nil {
+		root.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// prepare makes the folder's own files, and refuses what could lead outside.
+func (s *Store) prepare() error {
+	for _, name := range []string{dbName, dbName + "-wal", dbName + "-shm", lockName, headsName} {
+		if err := s.plain(s.root, name, name == headsName); err != nil {
+			return err
+		}
+	}
+	if err := s.root.Mkdir(headsName, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return s.fault(err, "creating the folder of head records")
+	}
+	heads, err := s.root.OpenRoot(headsName)
+	if err != nil {
+		return s.fault(err, "opening the folder of head records")
+	}
+	f, err := s.root.OpenFile(dbName, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		err = f.Close()
+	} else if errors.Is(err, fs.ErrExist) {
+		err = nil
+	}
+	if err != nil {
+		heads.Close()
+		return s.fault(err, "creating the database")
+	}
+	s.heads = heads
+	return nil
+}
+
+// plain refuses a name under which something else than a file or folder stands.
+func (s *Store) plain(root *os.Root, name string, folder bool) error {
+	info, err := root.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return s.fault(err, "looking at "+name)
+	}
+	if info.Mode().IsRegular() && !folder || info.IsDir() && folder {
+		return nil
+	}
+	path := filepath.Join(root.Name(), name)
+	return cadre.Fault(nil, "ls -l "+path, "%s is a %s and must not be: remove it", path, describe(info.Mode()))
+}
+
+func describe(m fs.FileMode) string {
+	switch {
+	case m&fs.ModeSymlink != 0:
+		return "symbolic link"
+	case m.IsDir():
+		return "folder"
+	case m.IsRegular():
+		return "file"
+	}
+	return "special file"
+}
+
+func (s *Store) openLock() (*os.File, error) {
+	if err := s.plain(s.root, lockName, false); err != nil {
+		return nil, err
+	}
+	return s.root.OpenFile(lockName, os.O_RDWR|os.O_CREATE, 0o600)
+}
+
+// connect gives a connection that nobody else uses.
+func (s *Store) connect(ctx context.Context) (*conn, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, errors.New("the store is closed")
+	}
+	if n := len(s.idle); n > 0 {
+		c := s.idle[n-1]
+		s.idle = s.idle[:n-1]
+		return c, nil
+	}
+	c, err := dial(filepath.Join(s.dir, dbName), "")
+	if err != nil {
+		return nil, s.fault(err, "opening the database")
+	}
+	if err := c.script(ctx, settings); err != nil {
+		_ = c.close()
+		return nil, s.fault(err, "opening the database")
+	}
+	if !s.ready {
+		if err := s.migrate(ctx, c); err != nil {
+			_ = c.close()
+			return nil, err
+		}
+		s.ready = true
+	}
+	return c, nil
+}
+
+// settings of every connection.
+const settings = "PRAGMA busy_timeout=10000; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=256"
+
+// maxIdle is how many connections wait for the next reader.
+const maxIdle = 4
+
+// release takes a connection back. One that met a fault is not used again.
+func (s *Store) release(c *conn, healthy bool) {
+	s.mu.Lock()
+	keep := healthy && !s.closed && len(s.idle) < maxIdle
+	if keep {
+		s.idle = append(s.idle, c)
+	}
+	s.mu.Unlock()
+	if !keep {
+		_ = c.close()
+	}
+}
+
+// Close ends followers and closes the database. Commands under way end first.
+func (s *Store) Close() error {
+	s.queue.close()
+	s.mu.Lock()
+	idle, closed := s.idle, s.closed
+	s.idle, s.closed = nil, true
+	s.mu.Unlock()
+	if closed {
+		return nil
+	}
+	s.signals.close()
+	var errs []error
+	for _, c := range idle {
+		errs = append(errs, c.close())
+	}
+	errs = append(errs, s.watch.close(), s.lock.Close(), s.creating.Close(), s.heads.Close(), s.root.Close())
+	if err := errors.Join(errs...); err != nil {
+		return s.fault(err, "closing the database")
+	}
+	return nil
+}

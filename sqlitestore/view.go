@@ -1,0 +1,139 @@
+package sqlitestore
+
+import (
+	"context"
+	"iter"
+
+	"cadre"
+)
+
+// read runs a function in a read transaction on one scope.
+func (s *Store) read(ctx context.Context, name cadre.Scope, doing string, look func(*conn, *scope) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	c, err := s.connect(ctx)
+	if err != nil {
+		return err
+	}
+	healthy := false
+	defer func() { s.release(c, healthy) }()
+	if err := c.exec("BEGIN"); err != nil {
+		return s.fault(err, doing)
+	}
+	sc, err := readScope(c, name)
+	if err == nil {
+		err = look(c, sc)
+	}
+	ended := c.exec("COMMIT")
+	healthy = ended == nil
+	if code(err) != 0 {
+		return s.fault(err, doing)
+	}
+	if err == nil && ended != nil {
+		return s.fault(ended, doing)
+	}
+	return err
+}
+
+// View shows a scope as it is now.
+func (s *Store) View(ctx context.Context, name cadre.Scope, look func(cadre.Snap) error) error {
+	return s.read(ctx, name, "reading "+string(name), func(c *conn, sc *scope) error {
+		if sc.place == cadre.Archive {
+			return archived(name)
+		}
+		return look(cadre.Snap{Source: sc.source(c)})
+	})
+}
+
+// past is a scope as it was: the state in memory, the history in the log.
+type past struct {
+	*cadre.State
+	log *source
+}
+
+func (p past) History(r cadre.Ref) iter.Seq2[cadre.Event, error] { return p.log.History(r) }
+
+// At shows a scope as it was after an event.
+func (s *Store) At(ctx context.Context, name cadre.Scope, seq cadre.Seq, look func(cadre.Snap) error) error {
+	return s.read(ctx, name, "reading "+string(name), func(c *conn, sc *scope) error {
+		if seq > sc.head.Seq {
+			return cadre.Refuse(cadre.RuleMissing, "cadre log --scope "+string(name), "%s has no event %d: its last is %d", name, seq, sc.head.Seq)
+		}
+		if seq == 0 {
+			return look(cadre.Snap{Source: &cadre.State{Name: name}})
+		}
+		then, err := stateAt(ctx, c, sc, seq)
+		if err != nil {
+			return err
+		}
+		log := sc.source(c)
+		log.until = seq
+		return look(cadre.Snap{Source: past{then, log}})
+	})
+}
+
+const newestEvents = `SELECT id,hash,line FROM event WHERE id IN
+ (SELECT max(id) FROM event WHERE scope=? AND id<=? GROUP BY kind,object) ORDER BY id`
+
+// stateAt applies the newest event of each object up to a number.
+func stateAt(ctx context.Context, c *conn, sc *scope, seq cadre.Seq) (*cadre.State, error) {
+	then := &cadre.State{Name: sc.name}
+	var failed error
+	each(c, func(e cadre.Event, err error) bool {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if failed = err; err == nil {
+			then.Apply(e)
+		}
+		return err == nil
+	}, newestEvents, sc.id, eventID(sc.id, seq))
+	return then, failed
+}
+
+const listScopes = "SELECT name,id,place,epoch,seq,hash,fence,next FROM scope ORDER BY name"
+
+// Scopes lists every scope that was written to and is not gone.
+func (s *Store) Scopes(ctx context.Context) iter.Seq2[cadre.ScopeInfo, error] {
+	return func(yield func(cadre.ScopeInfo, error) bool) {
+		var all []cadre.ScopeInfo
+		err := s.read(ctx, "", "listing", func(c *conn, _ *scope) error {
+			list, err := scopes(c)
+			for _, sc := range list {
+				all = append(all, cadre.ScopeInfo{Scope: sc.name, Where: sc.place, Head: sc.head})
+			}
+			return err
+		})
+		if err != nil {
+			yield(cadre.ScopeInfo{}, err)
+			return
+		}
+		for _, info := range all {
+			if !yield(info, nil) {
+				return
+			}
+		}
+	}
+}
+
+// scopes reads every scope's row.
+func scopes(c *conn) ([]*scope, error) {
+	r, err := c.query(context.Background(), listScopes)
+	if err != nil {
+		return nil, err
+	}
+	defer r.close()
+	var all []*scope
+	for {
+		ok, err := r.next()
+		if !ok || err != nil {
+			return all, err
+		}
+		sc, err := scanScope(cadre.Scope(text(r.val[0])), r.val[1:])
+		if err != nil {
+			return all, err
+		}
+		all = append(all, sc)
+	}
+}
