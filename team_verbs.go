@@ -124,7 +124,7 @@ func (v *TeamJoin) Decide(s Snap, c Command) ([]Event, error) {
 // Answer gives the new member.
 func (v *TeamJoin) Answer(s Snap, c Command, r Receipt) (any, error) {
 	for _, e := range r.Events {
-		if m, ok := e.After.(*Member); ok && e.Before == nil {
+		if m, ok := e.After.(*Member); ok {
 			return s.viewMember(m, c)
 		}
 	}
@@ -340,6 +340,9 @@ func (v *MemberLeave) Decide(s Snap, c Command) ([]Event, error) {
 			return nil, err
 		}
 		name = m.Name
+	}
+	if name == d.me && d.joins != nil {
+		return nil, refuse(RuleMissing, "%s is no member of %s", name, d.Scope()).hint("cadre member list")
 	}
 	if name == LeadName {
 		return nil, refuse(RuleMove, "the lead cannot leave its team").hint("cadre team delete")

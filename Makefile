@@ -1,0 +1,57 @@
+# Cadre: build, try, test. `make` alone lists what there is.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+export GOFLAGS := -buildvcs=auto
+BIN := bin/cadre
+GO_FILES := $(shell git ls-files -co --exclude-standard '*.go' 2>/dev/null)
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: $(BIN) ## build bin/cadre, one static binary
+
+$(BIN): $(GO_FILES) go.mod go.sum
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $@ ./cmd/cadre
+
+.PHONY: demo
+demo: $(BIN) ## the whole job in a throw-away folder: no key, no network, no trace
+	@scripts/demo $(BIN)
+
+.PHONY: test
+test: needs lint unit ## everything CI runs: lint, race detector, shuffle, small counts of the long tests
+
+.PHONY: needs
+needs:
+	@scripts/need gcc strace
+
+.PHONY: lint
+lint: ## formatting, vet, staticcheck, tidy, builds for linux, darwin and windows
+	@scripts/lint
+
+.PHONY: unit
+unit: $(BIN)
+	go test -race -shuffle=on -count=1 -timeout 20m ./...
+
+.PHONY: soak
+soak: needs $(BIN) ## the long tests with their full counts, and 60 s of fuzzing each decoder
+	CADRE_SOAK=1 go test -count=1 -timeout 120m -v -run 'Soak' ./soak/...
+	@scripts/fuzz 60s
+
+.PHONY: bench
+bench: $(BIN) ## measure, side by side with what each number is compared to
+	@scripts/need taskwarrior
+	go test -run '^$$' -bench . -benchtime 1x ./bench/...
+
+.PHONY: docs
+docs: ## write again what is generated: the command reference, golden files
+	go test ./cli -run 'Golden|Reference' -update
+
+.PHONY: install
+install: ## put cadre into Go's bin folder
+	CGO_ENABLED=0 go install -trimpath -ldflags '-s -w' ./cmd/cadre
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf bin dist

@@ -1,0 +1,100 @@
+package cadre_test
+
+import (
+	"encoding/json"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// mayImport says which packages of this module each package may import. Imports
+// point one way: doors to coord, coord to the rule book, stores to the rule book.
+// Mechanism in internal has no domain words, and the rule book imports nothing.
+var mayImport = map[string][]string{
+	"cadre":              {},
+	"cadre/coord":        {"cadre"},
+	"cadre/memstore":     {"cadre"},
+	"cadre/sqlitestore":  {"cadre", "cadre/internal/..."},
+	"cadre/storetest":    {"cadre"},
+	"cadre/cli":          {"cadre", "cadre/coord", "cadre/memstore", "cadre/sqlitestore", "cadre/internal/..."},
+	"cadre/cmd/cadre":    {"cadre/cli"},
+	"cadre/bench":        {"cadre", "cadre/memstore", "cadre/sqlitestore"},
+	"cadre/soak":         {},
+	"cadre/internal/...": {},
+}
+
+type listed struct {
+	ImportPath string
+	Imports    []string
+	Standard   bool
+}
+
+func TestImportsPointOneWay(t *testing.T) {
+	for _, p := range list(t) {
+		for _, i := range p.Imports {
+			if why := forbidden(p.ImportPath, i); why != "" {
+				t.Errorf("%s imports %s: %s", p.ImportPath, i, why)
+			}
+		}
+	}
+}
+
+// TestForbiddenImportsAreNoticed shows that the check can fail.
+func TestForbiddenImportsAreNoticed(t *testing.T) {
+	for _, tt := range [][2]string{
+		{"cadre", "modernc.org/sqlite"},
+		{"cadre", "cadre/coord"},
+		{"cadre/coord", "cadre/sqlitestore"},
+		{"cadre/sqlitestore", "cadre/memstore"},
+		{"cadre/internal/flock", "cadre"},
+		{"cadre/new", "cadre"},
+	} {
+		if forbidden(tt[0], tt[1]) == "" {
+			t.Errorf("%s may import %s", tt[0], tt[1])
+		}
+	}
+}
+
+// forbidden says why a package may not import another, or nothing.
+func forbidden(from, what string) string {
+	inModule := what == "cadre" || strings.HasPrefix(what, "cadre/")
+	if from == "cadre" && (inModule || strings.Contains(strings.SplitN(what, "/", 2)[0], ".")) {
+		return "the rule book imports the standard library only"
+	}
+	if !inModule {
+		return ""
+	}
+	key := from
+	if strings.HasPrefix(from, "cadre/internal/") {
+		key = "cadre/internal/..."
+	}
+	allowed, known := mayImport[key]
+	if !known {
+		return "the package is not in this test's list: say there what it may import"
+	}
+	if slices.Contains(allowed, what) || strings.HasPrefix(what, "cadre/internal/") && slices.Contains(allowed, "cadre/internal/...") {
+		return ""
+	}
+	return "that points the wrong way"
+}
+
+func list(t *testing.T) []listed {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports,Standard", "./...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []listed
+	for d := json.NewDecoder(strings.NewReader(string(out))); d.More(); {
+		var p listed
+		if err := d.Decode(&p); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+	if len(all) < 5 {
+		t.Fatalf("only %d packages were listed", len(all))
+	}
+	return all
+}
