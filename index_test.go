@@ -1,11 +1,10 @@
 package cadre
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
-
-	"fmt"
 )
 
 func TestNoIndexIsNamedLikeAKind(t *testing.T) {

@@ -63,8 +63,8 @@ func (m *Message) Clone() *Message {
 	return &c
 }
 
-// progress is the furthest state that the message reached.
-func (m *Message) progress() string {
+// State is the furthest state that the message reached.
+func (m *Message) State() string {
 	switch {
 	case m.Dead != "":
 		return "dead"

@@ -169,7 +169,7 @@ type MessageView struct {
 	State string `json:"state"`
 }
 
-func viewMessage(m *Message) *MessageView { return &MessageView{m, m.progress()} }
+func viewMessage(m *Message) *MessageView { return &MessageView{m, m.State()} }
 
 // MemberView is a member with what it has to do with tasks and mail.
 type MemberView struct {

@@ -40,6 +40,9 @@ func (s *Session) newest(ctx context.Context, from cadre.Seq, limit int, all boo
 	if err != nil {
 		return nil, err
 	}
+	if from >= head.Seq {
+		return []cadre.Event{}, nil
+	}
 	start := from
 	for step := cadre.Seq(max(limit, 64)); ; step *= 4 {
 		if !all && head.Seq > from+step {
@@ -189,6 +192,7 @@ func (v *Diff) Run(ctx context.Context, s *Session) (any, error) {
 	if from > to {
 		from, to = to, from
 	}
+	from, to = min(from, head.Seq), min(to, head.Seq)
 	var events []cadre.Event
 	for e, err := range s.Store.Events(ctx, s.Scope, cadre.Head{Seq: from}, false) {
 		if err != nil {
@@ -199,7 +203,7 @@ func (v *Diff) Run(ctx context.Context, s *Session) (any, error) {
 		}
 		events = append(events, e)
 	}
-	return &DiffView{from, min(to, head.Seq), cadre.Differences(events)}, nil
+	return &DiffView{from, to, cadre.Differences(events)}, nil
 }
 
 // Undo takes back a command: the caller's last, or the one an event belongs to.
@@ -227,11 +231,12 @@ func (v *Undo) Run(ctx context.Context, s *Session) (any, error) {
 }
 
 func (v *Undo) find(ctx context.Context, s *Session) ([]cadre.Event, error) {
-	if _, err := s.head(ctx); err != nil {
+	head, err := s.head(ctx)
+	if err != nil {
 		return nil, err
 	}
 	var id cadre.CommandID
-	if v.Event != 0 {
+	if v.Event != 0 && v.Event <= uint64(head.Seq) {
 		for e, err := range s.Store.Events(ctx, s.Scope, cadre.Head{Seq: cadre.Seq(v.Event) - 1}, false) {
 			if err != nil {
 				return nil, err
@@ -241,10 +246,11 @@ func (v *Undo) find(ctx context.Context, s *Session) ([]cadre.Event, error) {
 			}
 			break
 		}
-		if id == "" {
-			return nil, cadre.Refuse(cadre.RuleMissing, "cadre log", "there is no event %d in %s", v.Event, s.Scope)
-		}
-	} else {
+	}
+	if v.Event != 0 && id == "" {
+		return nil, cadre.Refuse(cadre.RuleMissing, "cadre log", "there is no event %d in %s", v.Event, s.Scope)
+	}
+	if v.Event == 0 {
 		last, err := s.newest(ctx, 0, 1, false, func(e cadre.Event) bool { return sameCaller(e.Actor, s.Actor) && e.Verb != "undo" })
 		if err != nil || len(last) == 0 {
 			return nil, err
