@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"cadre/coord"
+)
+
+// setArgs stores positional arguments, and refuses too few and too many.
+func (c *command) setArgs(args []string) error {
+	places, _ := split(c.fields)
+	given := args
+	for _, f := range places {
+		if len(args) == 0 {
+			if f.must {
+				return usage(c.verb.Example, "%s needs %s: %s", c.verb.Name, withArticle(f.place), f.help)
+			}
+			break
+		}
+		n := 1
+		if f.rest {
+			n = len(args)
+		}
+		for _, a := range args[:n] {
+			if err := setValue(f.value, a); err != nil {
+				return usage(c.verb.Example, "%s: %s", f.place, err)
+			}
+		}
+		args = args[n:]
+	}
+	if len(args) == 0 {
+		return nil
+	}
+	if len(places) == 0 {
+		return usage("cadre "+c.verb.Name, "%s takes no arguments, but %q was given", c.verb.Name, args[0])
+	}
+	hint := c.verb.Example
+	if takesText(places[len(places)-1].place) {
+		k := len(places) - 1
+		words := append(append([]string{"cadre", c.verb.Name}, given[:k]...), fmt.Sprintf("%q", strings.Join(given[k:], " ")))
+		hint = strings.Join(words, " ")
+	}
+	return usage(hint, "%s takes %s, but %d arguments were given", c.verb.Name, usageOf(places), len(given))
+}
+
+// takesText says whether an argument is a text that may well have been typed
+// without its quotes.
+func takesText(place string) bool {
+	return slices.Contains([]string{"SUBJECT", "TEXT", "LABEL", "NOTE", "REASON"}, place)
+}
+
+func usageOf(places []field) string {
+	words := make([]string, len(places))
+	for i, f := range places {
+		words[i] = f.usage()
+	}
+	return strings.Join(words, " ")
+}
+
+func withArticle(place string) string {
+	if strings.ContainsRune("AEIO", rune(place[0])) {
+		return "an " + place
+	}
+	return "a " + place
+}
+
+// flagError explains a flag that is not there or has no sensible value.
+func flagError(cmd *cobra.Command, err error) error {
+	help := cmd.CommandPath() + " --help"
+	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		name := e.GetSpecifiedName()
+		if e.GetSpecifiedShortnames() != "" {
+			return usage(cmd.CommandPath()+` -- "-text that begins with a dash"`, "%s has no flag -%s", cmd.CommandPath(), name)
+		}
+		if near := nearest(name, flagNames(cmd)); near != "" {
+			return usage(cmd.CommandPath()+" --"+near, "%s has no flag --%s; did you mean --%s?", cmd.CommandPath(), name, near)
+		}
+		return usage(help, "%s has no flag --%s", cmd.CommandPath(), name)
+	}
+	if e, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		return usage(help, "--%s needs a value", e.GetSpecifiedName())
+	}
+	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		return usage(help, "--%s: %s", e.GetFlag().Name, e.Unwrap())
+	}
+	return usage(help, "%s", err)
+}
+
+func flagNames(cmd *cobra.Command) []string {
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return names
+}
+
+// unknownCommand names the command most likely meant.
+func (p *program) unknownCommand(cmd *cobra.Command, args []string) error {
+	path := strings.TrimPrefix(cmd.CommandPath()+" "+args[0], "cadre ")
+	if near := nearestCommand(path); near != "" {
+		return usage("cadre "+near, "there is no command %q", path)
+	}
+	return usage(cmd.CommandPath()+" --help", "there is no command %q", path)
+}
+
+// nearestCommand finds a command by the words that people try.
+func nearestCommand(path string) string {
+	noun, verb, ok := strings.Cut(path, " ")
+	if !ok {
+		noun, verb = "", path
+	}
+	if known := synonym(verb); known != "" {
+		verb = known
+	}
+	var names, nouns []string
+	for _, v := range coord.Verbs() {
+		n, rest, two := strings.Cut(v.Name, " ")
+		if !two {
+			n, rest = "", v.Name
+		}
+		if rest == verb && (noun == n || noun == "" || nearest(noun, []string{n}) != "") {
+			return v.Name
+		}
+		if noun == n {
+			names = append(names, rest)
+		}
+		nouns = append(nouns, n, v.Name)
+	}
+	if near := nearest(verb, names); near != "" {
+		return strings.TrimSpace(noun + " " + near)
+	}
+	return nearest(path, slices.DeleteFunc(nouns, func(n string) bool { return n == "" }))
+}
+
+// synonym is the word of this program for one that others use.
+func synonym(word string) string {
+	switch word {
+	case "create", "new":
+		return "add"
+	case "delete", "remove", "del":
+		return "rm"
+	case "complete", "finish", "close", "resolve":
+		return "done"
+	case "ls":
+		return "list"
+	case "get", "view", "info", "status":
+		return "show"
+	case "edit", "set":
+		return "update"
+	case "take", "grab":
+		return "claim"
+	case "history":
+		return "log"
+	case "mail", "read":
+		return "inbox"
+	}
+	return ""
+}

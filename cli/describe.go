@@ -1,0 +1,196 @@
+package cli
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"cadre"
+)
+
+// describe says in words what an event changed. The result is safe to print.
+func describe(e cadre.Event) string {
+	switch after := e.After.(type) {
+	case nil:
+		return "removed"
+	case *cadre.Task:
+		before, _ := e.Before.(*cadre.Task)
+		return describeTask(before, after, changedFields(e))
+	case *cadre.Message:
+		return describeMessage(e.Before, after)
+	case *cadre.Member:
+		if before, ok := e.Before.(*cadre.Member); ok {
+			return describeMember(before, after)
+		}
+		return "joined as " + line(string(after.Role))
+	case *cadre.Ask:
+		if e.Before == nil {
+			return line(after.From) + " asks (" + line(string(after.Kind)) + "): " + firstLine(after.Text)
+		}
+		return said(line(string(after.State)), after.Answer)
+	case *cadre.Comment:
+		return "on task " + line(string(after.Task)) + ": " + firstLine(after.Content)
+	case *cadre.Reference:
+		return line(string(after.A)) + " has to do with " + line(string(after.B))
+	case *cadre.Team:
+		if e.Before == nil {
+			return said("created", after.Description)
+		}
+	case *cadre.Todo:
+		return count(len(after.Items), "todo")
+	case *cadre.Log:
+		return line(after.Reason)
+	case *cadre.Binding:
+		return "works on " + join(after.Scopes)
+	case *cadre.Token:
+		return "for " + line(after.Member) + " (" + line(string(after.Role)) + ")"
+	}
+	return fieldList(changedFields(e), e.Before, e.After)
+}
+
+func said(what, words string) string {
+	if words == "" {
+		return what
+	}
+	return what + ": " + firstLine(words)
+}
+
+// firstLine is the beginning of a text, safe for one line.
+func firstLine(s string) string {
+	first, rest, more := strings.Cut(strings.TrimSpace(s), "\n")
+	if more && strings.TrimSpace(rest) != "" {
+		first += " …"
+	}
+	return line(first)
+}
+
+func changedFields(e cadre.Event) []string {
+	if e.Before == nil {
+		return nil
+	}
+	diffs := cadre.Differences([]cadre.Event{e})
+	if len(diffs) == 0 {
+		return nil
+	}
+	return diffs[0].Fields
+}
+
+// describeTask says what happened to a task: its creation, its new status, and
+// whatever else a person would call a change.
+func describeTask(before, after *cadre.Task, fields []string) string {
+	if before == nil {
+		words := []string{"created: " + line(after.Subject)}
+		if after.Owner != "" {
+			words = append(words, "for "+line(after.Owner))
+		}
+		if len(after.BlockedBy) > 0 {
+			words = append(words, "after "+join(after.BlockedBy))
+		}
+		return strings.Join(words, ", ")
+	}
+	var words []string
+	if before.Status != after.Status {
+		words = append(words, line(string(before.Status))+" → "+line(string(after.Status)))
+	}
+	if before.Owner != after.Owner {
+		words = append(words, "owner "+orNobody(before.Owner)+" → "+orNobody(after.Owner))
+	}
+	if before.OpenBlockers != after.OpenBlockers && before.Status == after.Status {
+		words = append(words, blockersText(after))
+	}
+	if !slices.Equal(before.BlockedBy, after.BlockedBy) {
+		words = append(words, "after "+orNothing(join(before.BlockedBy))+" → "+orNothing(join(after.BlockedBy)))
+	}
+	told := []string{"status", "owner", "openBlockers", "blockedBy", "version", "updatedAt", "startedAt", "completedAt", "fence", "lease", "unblocked"}
+	rest := slices.DeleteFunc(slices.Clone(fields), func(f string) bool { return slices.Contains(told, f) })
+	if list := fieldList(rest, before, after); list != "" {
+		words = append(words, list)
+	}
+	if len(words) == 0 {
+		return "touched"
+	}
+	return strings.Join(words, ", ")
+}
+
+func blockersText(t *cadre.Task) string {
+	if t.OpenBlockers == 0 {
+		return "waits for nothing any more"
+	}
+	return "waits for " + count(t.OpenBlockers, "task")
+}
+
+func orNobody(name string) string {
+	if name == "" {
+		return "nobody"
+	}
+	return line(name)
+}
+
+func orNothing(s string) string {
+	if s == "" {
+		return "nothing"
+	}
+	return s
+}
+
+// fieldList says how fields changed: short values by value, long ones by name.
+func fieldList(fields []string, before, after cadre.Object) string {
+	was, is := imageFields(before), imageFields(after)
+	var words []string
+	for _, f := range fields {
+		old, now := shortValue(was[f]), shortValue(is[f])
+		switch {
+		case len(old)+len(now) > 60:
+			words = append(words, f+" changed")
+		case now == "" || now == "null":
+			words = append(words, f+" "+old+" removed")
+		case old == "" || old == "null":
+			words = append(words, f+" "+now)
+		default:
+			words = append(words, f+" "+old+" → "+now)
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// imageFields takes an object's image apart.
+func imageFields(o cadre.Object) map[string]json.RawMessage {
+	var fields map[string]json.RawMessage
+	data, err := json.Marshal(o)
+	if err != nil || json.Unmarshal(data, &fields) != nil {
+		return nil
+	}
+	return fields
+}
+
+func shortValue(raw json.RawMessage) string { return line(jsonText(raw)) }
+
+func describeMessage(before cadre.Object, m *cadre.Message) string {
+	old, _ := before.(*cadre.Message)
+	switch {
+	case old == nil:
+		return line(m.From) + " to " + line(m.To) + ": " + firstLine(m.Text)
+	case m.Dead != "" && old.Dead == "":
+		return "dead: " + line(m.Dead)
+	}
+	state := "changed"
+	switch {
+	case m.ActedAt != nil:
+		state = "acted on"
+	case m.ReadAt != nil:
+		state = "read"
+	case m.DeliveredAt != nil:
+		state = "delivered"
+	}
+	return state + " by " + line(m.To)
+}
+
+func describeMember(before, after *cadre.Member) string {
+	if before.State != after.State {
+		return said(line(string(before.State))+" → "+line(string(after.State)), after.Evidence)
+	}
+	if before.Role != after.Role {
+		return "is " + line(string(after.Role)) + " now"
+	}
+	return said("changed", after.Evidence)
+}

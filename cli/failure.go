@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"cadre"
+	"cadre/internal/termtext"
+)
+
+// exitCode is what a shell is told about each kind of refusal.
+func exitCode(c cadre.Code) int {
+	switch c {
+	case cadre.CodeUsage:
+		return 2
+	case cadre.CodeNotFound:
+		return 3
+	case cadre.CodeConflict:
+		return 4
+	case cadre.CodeBlocked:
+		return 5
+	case cadre.CodeForbidden:
+		return 6
+	case cadre.CodePerson:
+		return 7
+	case cadre.CodeTimeout:
+		return 8
+	}
+	return 1
+}
+
+// exitCodes says the same to people.
+const exitCodes = "0 done, 1 failure, 2 usage, 3 not found, 4 conflict, 5 blocked, 6 not allowed, 7 needs a person, 8 out of time"
+
+// usage is the refusal of a command line that makes no sense.
+func usage(hint, format string, args ...any) error {
+	return cadre.Refuse(cadre.RuleValue, hint, format, args...)
+}
+
+// fail tells an error: as a document on standard output where JSON was asked
+// for, else in words on standard error.
+func (p *program) fail(err error) int {
+	e := cadre.AsError(err)
+	if p.json || p.jsonl {
+		var doc struct {
+			Error struct {
+				Code    cadre.Code `json:"code"`
+				Message string     `json:"message"`
+				Hint    string     `json:"hint"`
+				Rule    cadre.Rule `json:"rule"`
+			} `json:"error"`
+		}
+		doc.Error.Code, doc.Error.Message, doc.Error.Hint, doc.Error.Rule = e.Code, e.Message, e.Hint, e.Rule
+		enc := json.NewEncoder(p.out)
+		enc.SetEscapeHTML(false)
+		if enc.Encode(doc) == nil && p.out.Flush() == nil {
+			return exitCode(e.Code)
+		}
+	}
+	p.out.Flush() // what was written before the error was an answer too
+	fmt.Fprintf(p.stderr, "cadre: %s\n", hang(e.Message))
+	if e.Hint != "" {
+		fmt.Fprintf(p.stderr, "  try: %s\n", hang(e.Hint))
+	}
+	return exitCode(e.Code)
+}
+
+// hang indents every line but the first.
+func hang(text string) string {
+	return strings.ReplaceAll(strings.TrimSpace(termtext.Lines(text)), "\n", "\n  ")
+}
+
+// talk says something that is no part of the answer.
+func (p *program) talk(format string, args ...any) {
+	if !p.json && !p.jsonl && !p.quiet {
+		fmt.Fprintf(p.stderr, "%s\n", termtext.Lines(fmt.Sprintf(format, args...)))
+	}
+}
+
+// hint talks to a person, if one is there.
+func (p *program) hint(format string, args ...any) {
+	if p.errTerm {
+		p.talk(format, args...)
+	}
+}
+
+// warn says what went wrong without refusing anything.
+func (p *program) warn(format string, args ...any) {
+	fmt.Fprintf(p.stderr, "cadre: %s\n", hang(fmt.Sprintf(format, args...)))
+}

@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"unicode/utf8"
+
+	"cadre"
+)
+
+const (
+	maxImportLine = 1 << 20
+	maxTodoFile   = 4 << 20
+)
+
+// openInput opens a file that the command line names; - is standard input.
+func (p *program) openInput(name string) (io.ReadCloser, error) {
+	if name == "-" {
+		return io.NopCloser(p.stdin), nil
+	}
+	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, cadre.Refuse(cadre.RuleMissing, "ls", "there is no file %s", name)
+	}
+	if err != nil {
+		return nil, cadre.Fault(err, "ls -l "+name, "opening the file")
+	}
+	return f, nil
+}
+
+// importFile is the import verb on the command line: its tasks come from a file.
+type importFile struct {
+	File string `json:"file" arg:"FILE" help:"JSON Lines: one task a line; - reads standard input"`
+	Key  string `json:"key,omitempty" help:"the same key again creates nothing and answers the same"`
+}
+
+func (v *importFile) read(p *program) (any, error) {
+	in, err := p.openInput(v.File)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	lines, err := readImport(in)
+	return &cadre.TaskImport{Lines: lines, Key: v.Key}, err
+}
+
+// readImport reads one task a line. Every line counts, because tasks refer to
+// each other by the numbers of their lines; only the end may be blank.
+func readImport(in io.Reader) ([]cadre.ImportLine, error) {
+	const hint = `one object a line, as in {"subject":"what is to be done"}`
+	scanner := bufio.NewScanner(in)
+	scanner.Buffer(make([]byte, 0, 64<<10), maxImportLine)
+	var lines []cadre.ImportLine
+	n, blank := 0, 0
+	for scanner.Scan() {
+		n++
+		data := bytes.TrimSpace(scanner.Bytes())
+		if n == 1 {
+			data = bytes.TrimPrefix(data, []byte("\ufeff"))
+		}
+		switch {
+		case len(data) == 0:
+			if blank == 0 {
+				blank = n
+			}
+			continue
+		case blank > 0:
+			return nil, usage(hint, "line %d is empty", blank)
+		case len(lines) == cadre.MaxTasks:
+			return nil, cadre.Refuse(cadre.RuleLimit, "import it in parts", "there are more than %d lines, which is as many as a list takes", cadre.MaxTasks)
+		case !utf8.Valid(data):
+			return nil, usage("save the file as UTF-8", "line %d is not valid UTF-8", n)
+		case data[0] != '{':
+			return nil, usage(hint, "line %d is not a JSON object", n)
+		}
+		var l cadre.ImportLine
+		if err := json.Unmarshal(data, &l); err != nil {
+			return nil, usage(hint, "line %d: %s", n, jsonProblem(err))
+		}
+		lines = append(lines, l)
+	}
+	if errors.Is(scanner.Err(), bufio.ErrTooLong) {
+		return nil, cadre.Refuse(cadre.RuleLimit, "shorten its description", "line %d is longer than %d bytes", n+1, maxImportLine)
+	}
+	if err := scanner.Err(); err != nil {
+		return nil, cadre.Fault(err, "check the file", "reading line %d", n+1)
+	}
+	if len(lines) == 0 {
+		return nil, usage(hint, "there is nothing to import")
+	}
+	return lines, nil
+}
+
+// jsonProblem says what is wrong with a document, without the words of Go.
+func jsonProblem(err error) string {
+	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return fmt.Sprintf("%q cannot be a %s", e.Field, e.Value)
+	}
+	return "not valid JSON: " + err.Error()
+}
+
+// todoFile is the todo verb on the command line: the list comes from a file.
+type todoFile struct {
+	File string `json:"file,omitempty" arg:"[FILE]" help:"{\"todos\":[...]} or the list alone; standard input without"`
+}
+
+func (v *todoFile) read(p *program) (any, error) {
+	const hint = `echo '{"todos":[{"content":"Test it","activeForm":"Testing it","status":"pending"}]}' | cadre todo write`
+	if v.File == "" {
+		if p.inTerm {
+			return nil, usage(hint, "todo write needs a list: name a file, or pipe one in")
+		}
+		v.File = "-"
+	}
+	in, err := p.openInput(v.File)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	data, err := io.ReadAll(io.LimitReader(in, maxTodoFile+1))
+	switch {
+	case err != nil:
+		return nil, cadre.Fault(err, "check the file", "reading the list")
+	case len(data) > maxTodoFile:
+		return nil, cadre.Refuse(cadre.RuleLimit, "a todo list is small", "the list is longer than %d bytes", maxTodoFile)
+	case !utf8.Valid(data):
+		return nil, usage("save the file as UTF-8", "the list is not valid UTF-8")
+	}
+	verb := &cadre.TodoWrite{}
+	if data = bytes.TrimSpace(data); bytes.HasPrefix(data, []byte("[")) {
+		err = json.Unmarshal(data, &verb.Items)
+	} else {
+		var doc struct {
+			Todos *[]cadre.TodoItem `json:"todos"`
+		}
+		if err = json.Unmarshal(data, &doc); err == nil && doc.Todos == nil {
+			return nil, usage(hint, "the document has no \"todos\"")
+		}
+		if err == nil {
+			verb.Items = *doc.Todos
+		}
+	}
+	if err != nil {
+		return nil, usage(hint, "the list: %s", jsonProblem(err))
+	}
+	return verb, nil
+}

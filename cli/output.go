@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"cadre"
+	"cadre/coord"
+	"cadre/internal/termtext"
+)
+
+func (p *program) printf(format string, args ...any) { fmt.Fprintf(p.out, format, args...) }
+
+// writeJSON writes one document: laid out for a person at a terminal, on one
+// line for a program.
+func (p *program) writeJSON(v any) error {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if p.outTerm {
+		enc.SetIndent("", "  ")
+	}
+	if err := enc.Encode(v); err != nil {
+		return fmt.Errorf("encoding the answer: %w", err)
+	}
+	data := buf.Bytes()
+	if p.outTerm {
+		data = escapeHidden(data)
+	}
+	_, err := p.out.Write(data)
+	return err
+}
+
+// escapeHidden writes characters that would act on a terminal as JSON escapes,
+// which mean the same. In JSON they can only stand in strings.
+func escapeHidden(data []byte) []byte {
+	if !bytes.ContainsFunc(data, actsOnTerminal) {
+		return data
+	}
+	var out bytes.Buffer
+	for _, r := range string(data) {
+		if actsOnTerminal(r) {
+			fmt.Fprintf(&out, `\u%04x`, r)
+		} else {
+			out.WriteRune(r)
+		}
+	}
+	return out.Bytes()
+}
+
+// actsOnTerminal is for text in which ASCII controls are already escaped.
+func actsOnTerminal(r rune) bool {
+	return r == 0x7f || r > 0x7f && r <= 0xffff && termtext.Hidden(r)
+}
+
+// writeLines writes one document a line: the elements of a list, or the answer.
+func (p *program) writeLines(answer any) error {
+	enc := json.NewEncoder(p.out)
+	enc.SetEscapeHTML(false)
+	v := reflect.ValueOf(answer)
+	if v.Kind() != reflect.Slice {
+		return enc.Encode(answer)
+	}
+	for i := range v.Len() {
+		if err := enc.Encode(v.Index(i).Interface()); err != nil {
+			return fmt.Errorf("encoding the answer: %w", err)
+		}
+	}
+	return nil
+}
+
+// showStream writes events as they come. With --json they become one list, which
+// is complete when the stream ends. An interrupt is how a watch is meant to end.
+func (p *program) showStream(ctx context.Context, s *coord.Session, name string, stream coord.Stream) error {
+	pg := p.page(s)
+	n := 0
+	for e, err := range stream.Events {
+		if err != nil && ctx.Err() != nil {
+			break
+		}
+		if err == nil {
+			err = p.writeEvent(pg, name, e, n == 0)
+		}
+		if err != nil {
+			p.endList(n)
+			return err
+		}
+		n++
+	}
+	if n == 0 && p.json {
+		p.printf("[")
+		n++
+	}
+	p.endList(n)
+	return nil
+}
+
+func (p *program) endList(written int) {
+	if p.json && written > 0 {
+		p.printf("]\n")
+		p.json = false // the document is complete: an error is told in words
+	}
+}
+
+// writeEvent writes one event of a stream, and has it seen at once if it was
+// waited for.
+func (p *program) writeEvent(pg *page, name string, e cadre.Event, first bool) error {
+	switch {
+	case p.quiet:
+		p.printf("%d\n", e.Seq)
+	case p.json, p.jsonl, name == "audit export":
+		data, err := json.Marshal(e)
+		if err != nil {
+			return fmt.Errorf("encoding event %d: %w", e.Seq, err)
+		}
+		switch {
+		case p.json && first:
+			p.printf("[%s", data)
+		case p.json:
+			p.printf(",\n%s", data)
+		default:
+			p.printf("%s\n", data)
+		}
+	default:
+		pg.eventLine(e)
+	}
+	if name == "watch" {
+		return p.out.Flush()
+	}
+	return nil
+}

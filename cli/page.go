@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"cadre"
+	"cadre/coord"
+	"cadre/internal/termtext"
+)
+
+// page is where a renderer writes text for people. Whatever came from outside
+// goes through line or lines first.
+type page struct {
+	*program
+	color bool
+	cols  int // of the terminal; 0 where nothing may be cut
+	time  time.Time
+	scope cadre.Scope
+}
+
+func (p *program) page(s *coord.Session) *page {
+	pg := &page{program: p, color: p.colored(), time: p.now().Wall, scope: s.Scope}
+	if p.outTerm {
+		pg.cols = p.width
+	}
+	return pg
+}
+
+// style is a way to set text off on a terminal that has colours. The sixteen
+// that every terminal has follow the person's own theme.
+type style string
+
+const (
+	plain  style = ""
+	bold   style = "1"
+	dim    style = "2"
+	red    style = "31"
+	green  style = "32"
+	yellow style = "33"
+	cyan   style = "36"
+)
+
+// paint sets text off, where there is colour.
+func (pg *page) paint(s style, text string) string {
+	if !pg.color || s == plain || text == "" {
+		return text
+	}
+	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
+}
+
+// line makes text from outside safe for one line.
+func line(s string) string { return termtext.Line(s) }
+
+// block prints text from outside under an indentation, wrapped to the terminal.
+func (pg *page) block(indent, text string) {
+	width := 0
+	if pg.cols > 0 {
+		width = max(20, pg.cols-len(indent))
+	}
+	for _, l := range termtext.Wrap(strings.TrimRight(termtext.Lines(text), "\n"), width) {
+		pg.printf("%s\n", strings.TrimRight(indent+l, " "))
+	}
+}
+
+// head prints the title of a part.
+func (pg *page) head(title string) { pg.printf("%s\n", pg.paint(bold, title)) }
+
+// fit cuts a line of plain text to what is left of a terminal's line.
+func (pg *page) fit(text string, used int) string {
+	if pg.cols == 0 {
+		return text
+	}
+	return termtext.Cut(text, max(8, pg.cols-used))
+}
+
+// age says how long ago something was, in one unit.
+func (pg *page) age(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return shortDuration(pg.time.Sub(t))
+}
+
+func shortDuration(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return "now"
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", d/time.Second)
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	}
+	return fmt.Sprintf("%dd", d/(24*time.Hour))
+}
+
+// clock writes a moment: the time of day, with the date where it is not today.
+func (pg *page) clock(t time.Time) string {
+	t = t.In(pg.time.Location())
+	if t.Format(time.DateOnly) == pg.time.Format(time.DateOnly) {
+		return t.Format(time.TimeOnly)
+	}
+	return t.Format(time.DateTime)
+}
+
+// count writes a number with its noun: "1 task", "3 tasks".
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// join writes ids as a list.
+func join[T ~string](ids []T) string {
+	words := make([]string, len(ids))
+	for i, id := range ids {
+		words[i] = line(string(id))
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"cadre"
+	"cadre/coord"
+)
+
+// reader is a form that takes its verb from files: other doors hand the same
+// verb over whole.
+type reader interface {
+	// read gives the verb to carry out.
+	read(*program) (any, error)
+}
+
+// finisher is a form that does something with the answer before it is shown.
+type finisher interface {
+	finish(*program, any) (any, error)
+}
+
+// newForm gives what a verb's flags and arguments are set in: the verb itself,
+// or the shape that it has on the command line.
+func newForm(v coord.Verb) any {
+	switch v.Name {
+	case "import":
+		return &importFile{}
+	case "todo write":
+		return &todoFile{}
+	case "audit verify":
+		return &verifyFiles{}
+	case "audit anchor":
+		return &signedAnchor{}
+	}
+	return v.New()
+}
+
+// carryOut has a verb carried out and shows the answer.
+func (p *program) carryOut(ctx context.Context, name string, form any) error {
+	if err := p.checkOptions(); err != nil {
+		return err
+	}
+	verb := form
+	if r, ok := form.(reader); ok {
+		var err error
+		if verb, err = r.read(p); err != nil {
+			return err
+		}
+	}
+	if v, ok := verb.(*coord.Backup); ok && !filepath.IsAbs(v.Path) {
+		v.Path = filepath.Join(p.cwd, v.Path)
+	}
+	s, err := p.session(ctx, verb)
+	if err != nil {
+		return err
+	}
+	bar := p.progress(name)
+	answer, err := s.Do(cadre.WithProgress(ctx, bar.report), name, verb)
+	bar.clear()
+	if err != nil {
+		return err
+	}
+	if f, ok := form.(finisher); ok {
+		if answer, err = f.finish(p, answer); err != nil {
+			return err
+		}
+	}
+	return p.show(ctx, s, name, answer)
+}
+
+// runRoot is the program's name alone: one screen of what is going on.
+func (p *program) runRoot(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return p.unknownCommand(cmd, args)
+	}
+	if err := p.checkOptions(); err != nil {
+		return err
+	}
+	verb := &coord.Overview{}
+	s, err := p.session(cmd.Context(), verb)
+	if err != nil {
+		return err
+	}
+	verb.Since = p.seen(s)
+	answer, err := s.Do(cmd.Context(), "overview", verb)
+	if err != nil {
+		return err
+	}
+	if err := p.show(cmd.Context(), s, "overview", answer); err != nil {
+		return err
+	}
+	if view, ok := answer.(*coord.OverviewView); ok && !p.json && !p.jsonl && !view.Fresh {
+		p.markSeen(s, view.Head)
+	}
+	return nil
+}
+
+// checkOptions refuses global flags that contradict each other.
+func (p *program) checkOptions() error {
+	switch p.color {
+	case "auto", "always", "never":
+	default:
+		return usage("--color auto", "--color is auto, always or never, not %q", p.color)
+	}
+	n := 0
+	for _, on := range []bool{p.json, p.jsonl, p.quiet} {
+		if on {
+			n++
+		}
+	}
+	if n > 1 {
+		return usage("give one of them", "--json, --jsonl and --quiet contradict each other")
+	}
+	return nil
+}
+
+// show writes an answer in the form that was asked for.
+func (p *program) show(ctx context.Context, s *coord.Session, name string, answer any) error {
+	if stream, ok := answer.(coord.Stream); ok {
+		return p.showStream(ctx, s, name, stream)
+	}
+	switch {
+	case p.json:
+		if err := p.writeJSON(answer); err != nil {
+			return err
+		}
+	case p.jsonl:
+		if err := p.writeLines(answer); err != nil {
+			return err
+		}
+	case p.quiet:
+		for _, id := range idsOf(answer) {
+			p.printf("%s\n", id)
+		}
+	default:
+		render := rendererOf(name)
+		if render == nil {
+			return errors.New(name + " has no text form")
+		}
+		render(p.page(s), answer)
+	}
+	if report, ok := answer.(*cadre.AuditReport); ok && len(report.Findings) > 0 {
+		return findings(1)
+	}
+	return nil
+}

@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"cadre"
+	"cadre/coord"
+	"cadre/memstore"
+)
+
+// home is the folder of the person who calls.
+func (p *program) home() (string, error) {
+	for _, name := range []string{"HOME", "USERPROFILE"} {
+		if dir := p.env[name]; dir != "" {
+			return dir, nil
+		}
+	}
+	return "", usage("export CADRE_STATE_DIR=/where/the/state/is", "HOME is not set, so the state folder cannot be found")
+}
+
+// folder is the first that is set: a variable with the folder itself, a variable
+// with its parent, the usual place in the home folder.
+func (p *program) folder(own, parent, usual string) (string, error) {
+	if dir := p.env[own]; own != "" && dir != "" {
+		return filepath.Abs(dir)
+	}
+	if dir := p.env[parent]; parent != "" && filepath.IsAbs(dir) {
+		return filepath.Join(dir, "cadre"), nil
+	}
+	home, err := p.home()
+	return filepath.Join(home, filepath.FromSlash(usual)), err
+}
+
+func (p *program) stateDir() (string, error) {
+	return p.folder("CADRE_STATE_DIR", "XDG_STATE_HOME", ".local/state/cadre")
+}
+
+func (p *program) cacheDir() (string, error) {
+	return p.folder("", "XDG_CACHE_HOME", ".cache/cadre")
+}
+
+// settings is the file whose hooks are run.
+func (p *program) settings() (string, error) {
+	dir, err := p.folder("CLAUDE_CONFIG_DIR", "", ".claude")
+	return filepath.Join(dir, "settings.json"), err
+}
+
+// openStore opens the store, once. Something that only reads on a machine that
+// has no state looks into an empty store, so that looking leaves nothing behind.
+func (p *program) openStore(reads bool) (cadre.Store, error) {
+	if p.store != nil {
+		return p.store, nil
+	}
+	dir, err := p.stateDir()
+	if err != nil {
+		return nil, err
+	}
+	if reads && emptyFolder(dir) {
+		p.store = memstore.New()
+		return p.store, nil
+	}
+	p.store, err = p.open(dir)
+	return p.store, err
+}
+
+// emptyFolder says whether a folder is not there or has nothing in it.
+func emptyFolder(dir string) bool {
+	f, err := os.Open(dir)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	defer f.Close()
+	_, err = f.ReadDir(1)
+	return errors.Is(err, io.EOF)
+}
+
+// session makes this process a caller: who it is, and on which list.
+func (p *program) session(ctx context.Context, verb any) (*coord.Session, error) {
+	reads := readsOnly(verb)
+	store, err := p.openStore(reads)
+	if err != nil {
+		return nil, err
+	}
+	c := &coord.Coord{Store: store, Now: p.now, Warn: p.warn}
+	place := coord.Place{Env: p.env, CWD: p.cwd, Terminal: p.inTerm && p.errTerm}
+	actor, err := c.Identify(ctx, place, p.as)
+	if err != nil {
+		return nil, err
+	}
+	explicit, err := p.explicitScope()
+	if err != nil {
+		return nil, err
+	}
+	scope, err := c.ChooseScope(ctx, place, actor, explicit)
+	if err != nil {
+		return nil, err
+	}
+	if !reads {
+		path, err := p.settings()
+		if err != nil {
+			return nil, err
+		}
+		if c.Hooks, err = coord.LoadHooks(path, p.environ); err != nil {
+			return nil, err
+		}
+	}
+	return &coord.Session{Coord: c, Actor: actor, Door: "cli", Scope: scope, CWD: p.cwd}, nil
+}
+
+func (p *program) explicitScope() (string, error) {
+	if p.scope != "" && p.team != "" && p.scope != p.team {
+		return "", usage("give one of them", "--scope %s and --team %s name two lists", p.scope, p.team)
+	}
+	if p.scope != "" {
+		return p.scope, nil
+	}
+	return p.team, nil
+}
+
+// readsOnly says whether a verb, as it was called, changes nothing and waits for
+// nothing.
+func readsOnly(verb any) bool {
+	switch v := verb.(type) {
+	case cadre.Query, *coord.Overview, *coord.TeamList, *coord.Log, *coord.At, *coord.Diff,
+		*coord.AuditVerify, *coord.AuditAnchor, *coord.AuditExport:
+		return true
+	case *coord.GC:
+		return !v.Apply
+	case *coord.TaskNext:
+		return !v.Claim && v.Wait == 0
+	}
+	return false
+}

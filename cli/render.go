@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"strconv"
+
+	"cadre"
+	"cadre/coord"
+)
+
+// rendererOf gives what shows a verb's answer to people, nil for no such verb.
+func rendererOf(name string) func(*page, any) {
+	switch name {
+	case "overview":
+		return as((*page).overview)
+	case "task add":
+		return as((*page).added)
+	case "task list", "task ready", "task wait":
+		return as((*page).taskList)
+	case "task next", "task show":
+		return as((*page).task)
+	case "task update", "task claim", "task release", "task start", "task done", "task accept", "task rm",
+		"task restore", "task block", "task unblock", "task comment":
+		return (*page).changedTask
+	case "task why":
+		return as((*page).why)
+	case "task graph":
+		return as((*page).graph)
+	case "team create":
+		return as((*page).teamName)
+	case "team list":
+		return as((*page).teamList)
+	case "team show", "team use", "team take", "team label", "team restore":
+		return as((*page).team)
+	case "team delete":
+		return as((*page).teamDeleted)
+	case "team join", "member leave":
+		return as((*page).memberLine)
+	case "member list":
+		return as((*page).memberList)
+	case "member show":
+		return as((*page).member)
+	}
+	return otherRenderer(name)
+}
+
+func otherRenderer(name string) func(*page, any) {
+	switch name {
+	case "msg send":
+		return as((*page).sent)
+	case "msg broadcast":
+		return as((*page).broadcast)
+	case "msg inbox", "msg wait":
+		return as((*page).inbox)
+	case "msg ack":
+		return as((*page).acknowledged)
+	case "msg dead":
+		return as((*page).deadLetters)
+	case "ask list":
+		return as((*page).askList)
+	case "ask show", "ask for", "ask approve", "ask reject", "ask answer":
+		return as((*page).ask)
+	case "todo show", "todo write":
+		return as((*page).todo)
+	case "log":
+		return as((*page).log)
+	case "blame":
+		return as((*page).blame)
+	case "diff":
+		return as((*page).diff)
+	case "at":
+		return as((*page).at)
+	case "undo":
+		return as((*page).undone)
+	case "audit verify":
+		return as((*page).audit)
+	case "audit anchor":
+		return as((*page).anchor)
+	case "gc":
+		return as((*page).collected)
+	case "import":
+		return as((*page).imported)
+	case "export":
+		return as((*page).export)
+	case "backup":
+		return as((*page).backedUp)
+	case "audit export", "watch": // streams, written event by event
+		return as((*page).log)
+	}
+	return nil
+}
+
+// as makes a renderer of one type of answer a renderer of any.
+func as[T any](render func(*page, T)) func(*page, any) {
+	return func(pg *page, answer any) { render(pg, answer.(T)) }
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// openCount says how much is to be done: "3 open (1 running), 4 done".
+func openCount(tasks map[cadre.Status]int) string {
+	open := tasks[cadre.Pending] + tasks[cadre.InProgress]
+	s := itoa(open) + " open"
+	if n := tasks[cadre.InProgress]; n > 0 {
+		s += " (" + itoa(n) + " running)"
+	}
+	return s + ", " + itoa(tasks[cadre.Completed]) + " done"
+}
+
+func (pg *page) backedUp(b *coord.BackedUp) { pg.printf("%s\n", line(b.Path)) }
+
+func (pg *page) imported(v *cadre.Imported) {
+	if len(v.IDs) == 0 {
+		pg.printf("imported nothing\n")
+		return
+	}
+	pg.printf("imported %s: %s to %s\n", count(len(v.IDs), "task"), v.IDs[0], v.IDs[len(v.IDs)-1])
+}
+
+// export writes the lines that import reads, whatever the form asked for.
+func (pg *page) export(lines []*cadre.ExportLine) {
+	if err := pg.writeLines(lines); err != nil {
+		pg.warn("%s", err)
+	}
+}
+
+func (pg *page) collected(lines []*coord.GCLine) {
+	if len(lines) == 0 {
+		pg.talk("there is nothing to collect")
+		return
+	}
+	t := newTable("LIST", "ACTION", "", "WHY")
+	for _, l := range lines {
+		done := cell{"not done", dim}
+		if l.Done {
+			done = cell{"✓ done", green}
+		}
+		t.add(text(string(l.Scope)), text(l.Action), done, text(l.Why))
+	}
+	t.print(pg)
+	if !lines[0].Done {
+		pg.hint("nothing was changed; to do it: cadre gc --apply")
+	}
+}

@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"cadre"
+)
+
+func (pg *page) sent(m *cadre.MessageView) {
+	pg.printf("%s\n", line(string(m.ID)))
+	if m.Dead != "" {
+		pg.talk("cadre: it can never arrive: %s", line(m.Dead))
+	}
+}
+
+func (pg *page) broadcast(b *cadre.Broadcast) {
+	if len(b.To) == 0 {
+		pg.talk("nobody else is in %s", pg.scope)
+		return
+	}
+	for i, id := range b.Messages {
+		pg.printf("%s  to %s\n", line(string(id)), line(b.To[i]))
+	}
+}
+
+// inbox prints messages as mail: who, when, how far, and the whole text.
+func (pg *page) inbox(mail []*cadre.MessageView) {
+	if len(mail) == 0 {
+		pg.talk("no unread messages\n  try: cadre msg inbox --all")
+		return
+	}
+	for i, m := range mail {
+		if i > 0 {
+			pg.printf("\n")
+		}
+		state := messageState(m.State)
+		pg.printf("%s  %s  from %s, %s", pg.paint(bold, line(string(m.ID))), pg.paint(state.style, state.text),
+			pg.paint(bold, line(m.From)), pg.moment(&m.SentAt))
+		if m.Kind != cadre.MessagePlain {
+			pg.printf("  %s", line(string(m.Kind)))
+		}
+		if m.Task != "" {
+			pg.printf("  task %s", line(string(m.Task)))
+		}
+		pg.printf("\n")
+		pg.block("  ", m.Text)
+	}
+	pg.hint("\nto mark them as read: cadre msg ack")
+}
+
+func (pg *page) acknowledged(mail []*cadre.MessageView) {
+	if len(mail) == 0 {
+		pg.talk("there was nothing to mark")
+		return
+	}
+	for _, m := range mail {
+		pg.printf("%s  %s  from %s  %s\n", line(string(m.ID)), pg.paint(green, "✓ read"), line(m.From), pg.fit(line(m.Summary), 40))
+	}
+}
+
+func (pg *page) deadLetters(mail []*cadre.MessageView) {
+	if len(mail) == 0 {
+		pg.talk("no dead letters")
+		return
+	}
+	t := newTable("ID", ">AGE", "FROM", "TO", "WHY", "SUMMARY")
+	for _, m := range mail {
+		t.add(text(string(m.ID)), faint(pg.age(m.SentAt)), text(m.From), text(m.To), cell{line(m.Dead), yellow}, text(m.Summary))
+	}
+	t.print(pg)
+}
+
+func (pg *page) askList(asks []*cadre.Ask) {
+	if len(asks) == 0 {
+		pg.talk("nothing waits for an answer in %s", pg.scope)
+		return
+	}
+	t := newTable("ID", "STATE", "KIND", "FROM", ">AGE", "TASK", "TEXT")
+	for _, a := range asks {
+		t.add(text(string(a.ID)), askState(a.State), text(string(a.Kind)), text(a.From), faint(pg.age(a.AskedAt)), text(string(a.Task)), text(firstLine(a.Text)))
+	}
+	t.print(pg)
+}
+
+// ask prints one ask with what to type to answer it.
+func (pg *page) ask(a *cadre.Ask) {
+	state := askState(a.State)
+	pg.printf("%s  %s  %s asks (%s), %s\n", pg.paint(bold, line(string(a.ID))), pg.paint(state.style, state.text), line(a.From), line(string(a.Kind)), pg.moment(&a.AskedAt))
+	t := newTable("", "")
+	t.indent = "  "
+	for _, r := range [][2]string{
+		{"task", string(a.Task)}, {"member", a.Member}, {"who may answer", join(a.Approvers)}, {"deadline", pg.moment(a.Deadline)}, {"digest", a.Digest},
+	} {
+		if r[1] != "" {
+			t.add(faint(r[0]), text(r[1]))
+		}
+	}
+	t.print(pg)
+	pg.printf("\n")
+	pg.block("  ", a.Text)
+	if a.AnsweredAt != nil {
+		pg.printf("\n%s\n", pg.paint(dim, line(string(a.State))+" by "+line(a.AnsweredBy)+", "+pg.moment(a.AnsweredAt)))
+		if a.Answer != "" {
+			pg.block("  ", a.Answer)
+		}
+	}
+	if a.State == cadre.AskOpen {
+		verb := "approve"
+		if a.Kind == cadre.AskQuestion {
+			verb = "answer"
+		}
+		pg.hint("\n  try: cadre ask %s %s", verb, a.ID)
+	}
+}
+
+func (pg *page) todo(v *cadre.TodoView) {
+	if len(v.Items) == 0 {
+		pg.talk("the list of %s is empty", v.Owner)
+		return
+	}
+	t := newTable("", "")
+	for _, item := range v.Items {
+		said := item.Content
+		if item.Status == cadre.InProgress {
+			said = item.ActiveForm
+		}
+		t.add(todoState(item.Status), text(said))
+	}
+	t.print(pg)
+	if v.Warning != "" {
+		pg.talk("cadre: %s", v.Warning)
+	}
+}

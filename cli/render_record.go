@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"cadre"
+	"cadre/coord"
+	"cadre/internal/termtext"
+)
+
+// log prints one line an event.
+func (pg *page) log(events []cadre.Event) {
+	if len(events) == 0 {
+		pg.talk("nothing to show of the log of %s", pg.scope)
+		return
+	}
+	pg.eventTable(events, "").print(pg)
+}
+
+func (pg *page) eventTable(events []cadre.Event, indent string) *table {
+	t := newTable(">#", "TIME", "WHO", "VERB", "OBJECT", "WHAT")
+	if indent != "" {
+		t = newTable(">", "", "", "", "", "")
+		t.indent = indent
+	}
+	for _, e := range events {
+		t.add(faint(eventID(e)), faint(pg.clock(e.Time)), text(e.Actor.String()), text(e.Verb), faint(objectText(e.Object)), cell{text: describe(e)})
+	}
+	return t
+}
+
+// objectText names an object; what a scope has only one of needs no id.
+func objectText(r cadre.Ref) string {
+	if r.ID == string(r.Kind) {
+		return r.ID
+	}
+	return r.String()
+}
+
+// eventLine prints one event of a stream: no later line is known, so the columns
+// have widths that fit most.
+func (pg *page) eventLine(e cadre.Event) {
+	seq, when := termtext.Pad(eventID(e), 4, true), pg.clock(e.Time)
+	who, verb := termtext.Pad(line(e.Actor.String()), 10, false), termtext.Pad(line(e.Verb), 12, false)
+	object := line(objectText(e.Object))
+	used := termtext.Width(seq+when+who+verb+object) + 5*gutter
+	pg.printf("%s  %s  %s  %s  %s  %s\n", pg.paint(dim, seq), pg.paint(dim, when), who, verb, pg.paint(dim, object), pg.fit(describe(e), used))
+}
+
+func (pg *page) blame(lines []cadre.BlameLine) {
+	t := newTable("FIELD", "WHO", ">AGE", ">#", "VERB", "VALUE")
+	for _, l := range lines {
+		e := l.Event
+		t.add(text(l.Field), text(e.Actor.String()), faint(pg.age(e.Time)), faint(eventID(e)), text(e.Verb), text(jsonText(l.Value)))
+	}
+	t.print(pg)
+}
+
+func (pg *page) diff(d *coord.DiffView) {
+	if len(d.Changes) == 0 {
+		pg.talk("nothing changed between events %d and %d", d.From, d.To)
+		return
+	}
+	pg.printf("%s\n", pg.paint(dim, "from event "+itoa(int(d.From))+" to "+itoa(int(d.To))))
+	t := newTable("", "OBJECT", "WHAT")
+	for _, c := range d.Changes {
+		mark := cell{"~", yellow}
+		switch {
+		case c.Before == nil:
+			mark = cell{"+", green}
+		case isGone(c.After):
+			mark = cell{"-", red}
+		}
+		what := describe(cadre.Event{Object: c.Object, Before: c.Before, After: c.After})
+		t.add(mark, text(objectText(c.Object)), cell{text: what})
+	}
+	t.print(pg)
+}
+
+func isGone(o cadre.Object) bool {
+	task, ok := o.(*cadre.Task)
+	return o == nil || ok && task.Status == cadre.Deleted
+}
+
+func (pg *page) at(v *coord.AtView) {
+	pg.printf("%s\n", pg.paint(dim, line(string(v.Scope))+" after event "+itoa(int(v.Seq))))
+	if len(v.Tasks) == 0 {
+		pg.talk("it had no tasks then")
+		return
+	}
+	pg.taskList(v.Tasks)
+}
+
+// undone says what was taken back, and by which events.
+func (pg *page) undone(u *coord.Undone) {
+	pg.head("taken back")
+	pg.eventTable(u.Undone, "  ").print(pg)
+	if len(u.Events) == 0 {
+		pg.printf("nothing was left of it to change\n")
+		return
+	}
+	pg.head("by")
+	pg.eventTable(u.Events, "  ").print(pg)
+}
+
+// audit prints what was checked, then every place where something is wrong.
+func (pg *page) audit(r *cadre.AuditReport) {
+	for _, f := range r.Findings {
+		where := line(f.Place)
+		if f.Scope != "" {
+			where = line(string(f.Scope)) + ", " + where
+		}
+		pg.printf("%s  %s\n", pg.paint(red, "✗ "+where), line(f.What))
+	}
+	checked := count(r.Events, "event") + " of " + count(r.Scopes, "list") + ", " + count(r.Objects, "object") + ", " + count(r.Anchors, "anchor")
+	if len(r.Findings) == 0 {
+		pg.printf("%s  %s\n", pg.paint(green, "✓ the record holds"), checked)
+		return
+	}
+	pg.printf("%s  %s\n", pg.paint(red, count(len(r.Findings), "finding")), checked)
+}

@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"cadre"
+	"cadre/coord"
+)
+
+// teamName prints the name alone, so that a script can take it as it is.
+func (pg *page) teamName(v *cadre.TeamView) {
+	pg.printf("%s\n", line(string(v.Scope)))
+	pg.hint("you lead it, and work on its list from here\n  try: cadre task add \"what is to be done\"")
+}
+
+func (pg *page) teamList(lines []*coord.TeamLine) {
+	if len(lines) == 0 {
+		pg.talk("there are no teams or lists yet\n  try: cadre team create my-team")
+		return
+	}
+	t := newTable("", "TEAM", "", ">MEMBERS", ">OPEN", ">RUNNING", ">DONE", ">ASKS", "ABOUT")
+	for _, l := range lines {
+		mark, where, about := cell{}, cell{}, ""
+		if l.Current {
+			mark = cell{"›", cyan}
+		}
+		switch {
+		case l.Where != cadre.Live:
+			where = cell{"· " + line(string(l.Where)), dim}
+		case l.Team == nil:
+			where = cell{"list", dim}
+		case l.Team.NoLead:
+			where = cell{"! dormant", yellow}
+		}
+		if l.Team != nil {
+			if about = l.Team.Label; about == "" {
+				about = l.Team.Description
+			}
+		}
+		open := l.Tasks[cadre.Pending] + l.Tasks[cadre.InProgress]
+		t.add(mark, text(string(l.Scope)), where, number(l.Members), number(open), number(l.Tasks[cadre.InProgress]),
+			number(l.Tasks[cadre.Completed]), number(l.Asks), text(about))
+	}
+	t.print(pg)
+}
+
+// number is a cell with a count; none is shown faintly.
+func number(n int) cell {
+	if n == 0 {
+		return cell{"0", dim}
+	}
+	return cell{itoa(n), plain}
+}
+
+func (pg *page) team(v *cadre.TeamView) {
+	pg.teamHead(v)
+	if len(v.Members) > 0 {
+		pg.printf("\n")
+		pg.memberTable(v.Members)
+	}
+}
+
+// teamHead says what a team is and how far its work is.
+func (pg *page) teamHead(v *cadre.TeamView) {
+	title := line(string(v.Scope))
+	if v.Team != nil && v.Label != "" {
+		title += "  " + line(v.Label)
+	}
+	pg.head(title)
+	if v.Team != nil {
+		if v.Description != "" {
+			pg.block("  ", v.Description)
+		}
+		if v.NoLead {
+			pg.printf("  %s\n", pg.paint(yellow, "! its lead is gone: cadre team take "+line(string(v.Scope))))
+		}
+		if v.Settings.LeadCreates {
+			pg.printf("  only the lead creates tasks\n")
+		}
+	}
+	pg.printf("  %s", openCount(v.Tasks))
+	if v.Asks > 0 {
+		pg.printf(", %s", pg.paint(yellow, count(v.Asks, "ask")+" waiting"))
+	}
+	if v.Team != nil {
+		pg.printf(", made %s ago by %s", pg.age(v.CreatedAt), line(v.Creator.String()))
+	}
+	pg.printf("\n")
+}
+
+func (pg *page) teamDeleted(v *coord.Deleted) {
+	if v.Where == cadre.Gone {
+		pg.printf("%s was erased\n", line(string(v.Scope)))
+		return
+	}
+	pg.printf("%s was archived\n", line(string(v.Scope)))
+	pg.hint("to bring it back: cadre team restore %s", v.Scope)
+}
+
+func (pg *page) memberList(members []*cadre.MemberView) {
+	if len(members) == 0 {
+		pg.talk("%s has no members\n  try: cadre team create my-team", pg.scope)
+		return
+	}
+	pg.memberTable(members)
+}
+
+func (pg *page) memberTable(members []*cadre.MemberView) {
+	t := newTable("MEMBER", "ROLE", "STATE", ">AGE", "TASKS", ">UNREAD", "EVIDENCE")
+	for _, m := range members {
+		unread := cell{}
+		if m.Unread > 0 {
+			unread = cell{itoa(m.Unread), yellow}
+		}
+		t.add(text(m.Name), faint(string(m.Role)), memberState(m.Member.State), faint(pg.age(m.Since)), text(join(m.Tasks)), unread, faint(m.Evidence))
+	}
+	t.print(pg)
+}
+
+func (pg *page) memberLine(m *cadre.MemberView) {
+	state := memberState(m.Member.State)
+	pg.printf("%s  %s  %s\n", line(m.AgentID), pg.paint(state.style, state.text), line(string(m.Role)))
+}
+
+func (pg *page) member(m *cadre.MemberView) {
+	pg.head(line(m.AgentID))
+	state := memberState(m.Member.State)
+	t := newTable("", "")
+	t.indent = "  "
+	t.add(faint("state"), state)
+	for _, r := range [][2]string{
+		{"because", m.Evidence}, {"since", pg.moment(&m.Since)}, {"role", string(m.Role)}, {"about", m.Description},
+		{"agent type", m.AgentType}, {"model", m.Model}, {"mode", m.Mode}, {"runs by", string(m.Backend)}, {"host", m.Host},
+		{"folder", m.CWD}, {"worktree", m.Worktree}, {"session", m.Session}, {"colour", m.Color},
+		{"tasks", join(m.Tasks)}, {"joined", pg.moment(&m.JoinedAt)},
+	} {
+		if r[1] != "" {
+			t.add(faint(r[0]), text(r[1]))
+		}
+	}
+	if m.PlanMode {
+		t.add(faint("plan"), text("starts tasks only with an approved plan"))
+	}
+	if m.Unread > 0 {
+		t.add(faint("unread"), cell{count(m.Unread, "message"), yellow})
+	}
+	t.print(pg)
+	if m.Prompt != "" {
+		pg.printf("\n")
+		pg.block("  ", m.Prompt)
+	}
+}

@@ -1,0 +1,157 @@
+// Package cli is the command line: it makes commands, flags, help and the
+// reference of the registry's verbs, finds out where the state is and who calls,
+// and shows the answers to people and to programs. It has no rules of its own.
+//
+// Standard output is data: text for people, one JSON document with --json, one
+// a line with --jsonl, ids with --quiet. Standard error is talk. Text that came
+// from outside never reaches a terminal with its control characters.
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"cadre"
+	"cadre/internal/bootclock"
+	"cadre/sqlitestore"
+)
+
+// Run carries out one command line and gives the exit code. The environment is
+// the one passed, in the form of os.Environ; a cancelled context ends what waits.
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
+	p := &program{
+		stdin: stdin, out: bufio.NewWriterSize(stdout, 32<<10), stderr: stderr, environ: env, env: envMap(env), now: clock,
+		open: func(dir string) (cadre.Store, error) { return sqlitestore.Open(dir) },
+	}
+	p.lookAround(stdin, stdout, stderr)
+	return p.run(ctx, args)
+}
+
+// program is one call of the command line.
+type program struct {
+	stdin   io.Reader
+	out     *bufio.Writer
+	stderr  io.Writer
+	environ []string
+	env     map[string]string
+	cwd     string
+	now     func() cadre.Time
+	open    func(dir string) (cadre.Store, error)
+
+	inTerm, outTerm, errTerm bool
+	width                    int // of the terminal on standard output
+
+	options
+	root     *cobra.Command
+	commands map[*cobra.Command]*command
+	store    cadre.Store
+}
+
+// options are the flags that every command has.
+type options struct {
+	scope, team, as, color string
+	json, jsonl, quiet     bool
+}
+
+func envMap(env []string) map[string]string {
+	m := make(map[string]string, len(env))
+	for _, kv := range env {
+		if k, v, ok := strings.Cut(kv, "="); ok {
+			m[k] = v
+		}
+	}
+	return m
+}
+
+// clock gives the wall clock for people and the time since boot for leases.
+func clock() cadre.Time {
+	boot := bootclock.Now()
+	return cadre.Time{Wall: time.Now(), Boot: boot.Boot, Up: boot.Up}
+}
+
+// lookAround finds out what the standard streams are and where this runs.
+func (p *program) lookAround(stdin io.Reader, stdout, stderr io.Writer) {
+	p.inTerm, p.errTerm = isTerminal(stdin), isTerminal(stderr)
+	if p.outTerm = isTerminal(stdout); p.outTerm {
+		p.width = terminalWidth(stdout, p.env)
+	}
+	p.cwd, _ = os.Getwd() // without one there is just no folder to be bound to
+}
+
+// run parses the command line and carries it out. Only the command that is run
+// gets its flags: building those of all would cost more than most commands do.
+func (p *program) run(ctx context.Context, args []string) int {
+	p.buildTree()
+	if needsWholeTree(args) {
+		p.bindAll()
+	} else if cmd, _, err := p.root.Find(args); err == nil {
+		p.bind(cmd)
+	}
+	p.root.SetArgs(args)
+	err := p.root.ExecuteContext(ctx)
+	if err != nil && !p.json && !p.jsonl {
+		p.json = wantsJSON(args) // parsing may have failed before it came to the flag
+	}
+	code := p.finish(ctx, err)
+	if p.store != nil {
+		if err := p.store.Close(); err != nil && code == 0 {
+			return p.finish(ctx, err)
+		}
+	}
+	return code
+}
+
+// needsWholeTree says whether a command looks at the flags of others.
+func needsWholeTree(args []string) bool {
+	if len(args) == 0 {
+		return false
+	}
+	switch args[0] {
+	case "help", "man", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
+		return true
+	}
+	return false
+}
+
+func wantsJSON(args []string) bool {
+	for _, a := range args {
+		switch a {
+		case "--":
+			return false
+		case "--json", "--jsonl", "--json=true", "--jsonl=true":
+			return true
+		}
+	}
+	return false
+}
+
+// finish writes out what there is, tells an error, and gives the exit code.
+func (p *program) finish(ctx context.Context, err error) int {
+	if found, ok := errors.AsType[findings](err); ok {
+		p.out.Flush()
+		return int(found)
+	}
+	if err == nil {
+		err = p.out.Flush()
+	}
+	if err == nil {
+		return 0
+	}
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		err = cadre.Fault(nil, "", "interrupted")
+	}
+	return p.fail(err)
+}
+
+// findings is the exit code of a command that did its work, gave its answer, and
+// found something wrong.
+type findings int
+
+func (findings) Error() string { return "something was found" }

@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"strings"
+
+	"cadre/internal/termtext"
+)
+
+// table is rows in columns, without lines between them. A column in which every
+// cell is empty is left out. On a terminal the last column gives way, so that
+// a row is never broken; elsewhere nothing is cut.
+type table struct {
+	columns []column
+	rows    [][]cell
+	indent  string
+}
+
+// column is a title and whether its cells stand to the right.
+type column struct {
+	title string
+	right bool
+}
+
+// cell is text that is safe to print, and how to set it off.
+type cell struct {
+	text  string
+	style style
+}
+
+// newTable makes a table; a title that begins with ">" stands to the right.
+func newTable(titles ...string) *table {
+	t := &table{}
+	for _, title := range titles {
+		name, right := strings.CutPrefix(title, ">")
+		t.columns = append(t.columns, column{name, right})
+	}
+	return t
+}
+
+func (t *table) add(cells ...cell) { t.rows = append(t.rows, cells) }
+
+// text is a cell of text from outside.
+func text(s string) cell { return cell{text: line(s)} }
+
+// faint is a cell that matters less.
+func faint(s string) cell { return cell{line(s), dim} }
+
+// print writes the table with its titles; an empty one writes nothing.
+func (t *table) print(pg *page) {
+	if len(t.rows) == 0 {
+		return
+	}
+	widths := t.widths(pg)
+	titles := make([]cell, len(t.columns))
+	titled := false
+	for i, c := range t.columns {
+		titles[i] = cell{c.title, dim}
+		titled = titled || c.title != ""
+	}
+	if titled {
+		t.printRow(pg, titles, widths)
+	}
+	for _, row := range t.rows {
+		t.printRow(pg, row, widths)
+	}
+}
+
+// widths gives the width of each column, 0 for one that is left out.
+func (t *table) widths(pg *page) []int {
+	widths := make([]int, len(t.columns))
+	for _, row := range t.rows {
+		for i, c := range row {
+			widths[i] = max(widths[i], termtext.Width(c.text))
+		}
+	}
+	used, last := len(t.indent), 0
+	for i, w := range widths {
+		if w > 0 {
+			widths[i] = max(w, termtext.Width(t.columns[i].title))
+			used += widths[i] + gutter
+			last = i
+		}
+	}
+	if over := used - gutter - pg.cols; pg.cols > 0 && over > 0 {
+		widths[last] = max(8, widths[last]-over)
+	}
+	return widths
+}
+
+// gutter is the space between columns.
+const gutter = 2
+
+func (t *table) printRow(pg *page, row []cell, widths []int) {
+	var b strings.Builder
+	b.WriteString(t.indent)
+	gap := "" // written only when something follows it
+	for i, c := range row {
+		if widths[i] == 0 {
+			continue
+		}
+		shown := c.text
+		if pg.cols > 0 {
+			shown = termtext.Cut(shown, widths[i])
+		}
+		space := strings.Repeat(" ", max(0, widths[i]-termtext.Width(shown)))
+		switch {
+		case shown == "":
+			gap += space
+		case t.columns[i].right:
+			b.WriteString(gap + space + pg.paint(c.style, shown))
+			gap = ""
+		default:
+			b.WriteString(gap + pg.paint(c.style, shown))
+			gap = space
+		}
+		gap += strings.Repeat(" ", gutter)
+	}
+	pg.printf("%s\n", b.String())
+}

@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"cadre"
+	"cadre/coord"
+)
+
+// command is one verb as a command: its flags are made when they are needed.
+type command struct {
+	verb   coord.Verb
+	form   any // what the flags and arguments are set in
+	fields []field
+}
+
+// buildTree makes the commands, without their flags.
+func (p *program) buildTree() {
+	p.commands = map[*cobra.Command]*command{}
+	p.root = &cobra.Command{
+		Use: "cadre", Short: "Task lists, teams and mail for agents and people",
+		Example: "cadre task next --claim", RunE: p.runRoot, Args: cobra.ArbitraryArgs,
+		SilenceErrors: true, SilenceUsage: true, CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	p.root.SetOut(p.out)
+	p.root.SetErr(p.stderr)
+	p.root.SetHelpFunc(p.showHelp)
+	p.root.SetFlagErrorFunc(flagError)
+	p.root.SetHelpCommand(p.helpCommand())
+	p.addGlobalFlags()
+	nouns := map[string]*cobra.Command{}
+	for _, v := range coord.Verbs() {
+		parent, name := p.root, v.Name
+		if noun, rest, ok := strings.Cut(v.Name, " "); ok {
+			name = rest
+			if parent = nouns[noun]; parent == nil {
+				parent = p.nounCommand(noun)
+				nouns[noun] = parent
+				p.root.AddCommand(parent)
+			}
+		}
+		parent.AddCommand(p.verbCommand(v, name))
+	}
+	p.root.AddCommand(p.versionCommand(), p.completionCommand(), p.manCommand())
+}
+
+func (p *program) addGlobalFlags() {
+	flags := p.root.PersistentFlags()
+	flags.SortFlags = false
+	flags.StringVar(&p.scope, "scope", "", "the list to work on: a team, a session or any list")
+	flags.StringVar(&p.team, "team", "", "the same as --scope")
+	flags.StringVar(&p.as, "as", "", "act as this member (operator only)")
+	flags.BoolVar(&p.json, "json", false, "answer with one JSON document")
+	flags.BoolVar(&p.jsonl, "jsonl", false, "answer with one JSON document a line")
+	flags.BoolVarP(&p.quiet, "quiet", "q", false, "answer with ids only, one a line")
+	flags.StringVar(&p.color, "color", "auto", "auto, always or never")
+}
+
+// nounWords say what each noun is about.
+func nounWords(noun string) string {
+	switch noun {
+	case "task":
+		return "Work with the task list"
+	case "team":
+		return "Work with teams and lists"
+	case "member":
+		return "Look at the members of a team"
+	case "msg":
+		return "Send and read messages"
+	case "ask":
+		return "Ask for and give approvals and answers"
+	case "todo":
+		return "Keep a small list of your own"
+	case "audit":
+		return "Check and export the record"
+	}
+	return noun
+}
+
+// nounCommand is a group of verbs. Alone it explains itself; todo shows the list.
+func (p *program) nounCommand(noun string) *cobra.Command {
+	return &cobra.Command{
+		Use: noun, Short: nounWords(noun), Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) > 0:
+				return p.unknownCommand(cmd, args)
+			case noun == "todo":
+				return p.carryOut(cmd.Context(), "todo show", &cadre.TodoShow{})
+			}
+			return cmd.Help()
+		},
+	}
+}
+
+func (p *program) verbCommand(v coord.Verb, name string) *cobra.Command {
+	c := &command{verb: v}
+	cmd := &cobra.Command{
+		Use: name, Short: v.Help, Example: v.Example, Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := c.setArgs(args); err != nil {
+				return err
+			}
+			return p.carryOut(cmd.Context(), v.Name, c.form)
+		},
+	}
+	if name == "list" {
+		cmd.Aliases = []string{"ls"}
+	}
+	p.commands[cmd] = c
+	return cmd
+}
+
+// bind makes the flags of one command, once.
+func (p *program) bind(cmd *cobra.Command) {
+	c := p.commands[cmd]
+	if c == nil || c.form != nil {
+		return
+	}
+	c.form = newForm(c.verb)
+	c.fields = fieldsOf(c.form)
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	for _, f := range c.fields {
+		if f.place != "" {
+			continue
+		}
+		if f.def != "" {
+			if err := setValue(f.value, f.def); err != nil {
+				panic("the default of --" + f.name + " of " + c.verb.Name + ": " + err.Error())
+			}
+		}
+		flag := flags.VarPF(flagValue{f}, f.name, f.short, f.help)
+		if isSwitch(f.value.Type()) {
+			flag.NoOptDefVal = "true"
+		}
+	}
+	cmd.ValidArgsFunction = p.completeArgs(c)
+}
+
+func (p *program) bindAll() {
+	for cmd := range p.commands {
+		p.bind(cmd)
+	}
+}
