@@ -1,7 +1,6 @@
 package cadre
 
 import (
-	"regexp"
 	"slices"
 	"time"
 )
@@ -122,16 +121,26 @@ var colors = []string{"red", "blue", "green", "yellow", "purple", "orange", "pin
 // nextColor is the colour of the n-th member, the lead being member 0.
 func nextColor(n int) string { return colors[n%len(colors)] }
 
-var (
-	teamName   = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
-	memberName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
-	// reservedNames mean somebody already, here or in a real client.
-	reservedNames = []string{LeadName, "operator", "main", "user", "system", "external", "policy", "cadre"}
-)
+// reservedNames mean somebody already, here or in a real client.
+var reservedNames = []string{LeadName, "operator", "main", "user", "system", "external", "policy", "cadre"}
+
+// isName says whether a text is 1 to 64 characters, each a lower-case letter, a
+// digit, one that other allows or, but not first, a -. A regular expression would
+// have to be compiled at every start of the program.
+func isName(s string, other func(byte) bool) bool {
+	for i := range len(s) {
+		c := s[i]
+		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || other(c) || c == '-' && i > 0 {
+			continue
+		}
+		return false
+	}
+	return s != "" && len(s) <= 64
+}
 
 // CheckTeamName checks a name that a new team is to have.
 func CheckTeamName(s string) error {
-	if !teamName.MatchString(s) {
+	if !isName(s, func(byte) bool { return false }) {
 		return refuse(RuleName, "%q cannot be a team's name: use a-z, 0-9 and -, at most 64, beginning with a letter or digit", clip(s, 80)).
 			hint("cadre team create %s", suggestName(s))
 	}
@@ -139,7 +148,7 @@ func CheckTeamName(s string) error {
 }
 
 func checkMemberName(s string) error {
-	if !memberName.MatchString(s) {
+	if !isName(s, func(c byte) bool { return c >= 'A' && c <= 'Z' || c == '_' }) || s[0] == '_' {
 		return refuse(RuleName, "%q cannot be a member's name: use letters, digits, - and _, at most 64", clip(s, 80))
 	}
 	if slices.Contains(reservedNames, s) {
