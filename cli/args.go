@@ -133,6 +133,9 @@ func nearestCommand(path string) string {
 	if near := nearest(verb, names); near != "" {
 		return strings.TrimSpace(noun + " " + near)
 	}
+	if len(names) > 0 && noun != "" {
+		return "" // the group is right: its help says what there is
+	}
 	return nearest(path, slices.DeleteFunc(nouns, func(n string) bool { return n == "" }))
 }
 

@@ -163,7 +163,14 @@ func imageFields(o cadre.Object) map[string]json.RawMessage {
 	return fields
 }
 
-func shortValue(raw json.RawMessage) string { return line(jsonText(raw)) }
+// shortValue shows a field's value; of a result only what it says.
+func shortValue(raw json.RawMessage) string {
+	var result cadre.Result
+	if json.Unmarshal(raw, &result) == nil && result.Summary != "" {
+		return firstLine(result.Summary)
+	}
+	return line(jsonText(raw))
+}
 
 func describeMessage(before cadre.Object, m *cadre.Message) string {
 	old, _ := before.(*cadre.Message)

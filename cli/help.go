@@ -27,14 +27,25 @@ func (p *program) showHelp(cmd *cobra.Command, _ []string) {
 		writeTerms(&b, "Arguments", each(args, func(f field) string { return f.usage() + "\t" + f.help }))
 	}
 	p.writeCommands(&b, cmd)
-	local := cmd.LocalNonPersistentFlags()
-	writeTerms(&b, "Flags", flagTerms(local))
+	writeTerms(&b, "Flags", flagTerms(p.ownFlags(cmd)))
 	writeTerms(&b, "Flags of every command", flagTerms(p.root.PersistentFlags()))
 	b.WriteString("\nExit codes:\n")
 	for _, l := range termtext.Wrap(exitCodes, helpWidth-2) {
 		b.WriteString("  " + l + "\n")
 	}
 	p.printf("%s", b.String())
+}
+
+// ownFlags are the flags that only this command has.
+func (p *program) ownFlags(cmd *cobra.Command) *pflag.FlagSet {
+	own := pflag.NewFlagSet(cmd.Name(), pflag.ContinueOnError)
+	if c := p.commands[cmd]; c != nil {
+		_, flags := split(c.fields)
+		for _, f := range flags {
+			own.AddFlag(cmd.Flags().Lookup(f.name))
+		}
+	}
+	return own
 }
 
 // usageLine is how a command is called.
@@ -48,6 +59,8 @@ func (p *program) usageLine(cmd *cobra.Command) string {
 		if len(flags) > 0 {
 			words = append(words, "[flags]")
 		}
+	} else if cmd == p.root || cmd.Name() == "todo" {
+		words = append(words, "[COMMAND]")
 	} else if cmd.HasSubCommands() {
 		words = append(words, "COMMAND")
 	} else if place := ownArgs(cmd.Name()); place != "" {
@@ -72,62 +85,65 @@ func ownArgs(name string) string {
 // writeCommands lists what stands below a command: below the root every verb, so
 // that one page shows all there is.
 func (p *program) writeCommands(b *strings.Builder, cmd *cobra.Command) {
-	if cmd != p.root {
-		var terms []string
-		for _, sub := range cmd.Commands() {
-			terms = append(terms, sub.Name()+"\t"+sub.Short)
-		}
-		writeTerms(b, "Commands", terms)
-		return
-	}
 	var order []string
 	groups := map[string][]string{}
 	for _, v := range coord.Verbs() {
-		noun, _, two := strings.Cut(v.Name, " ")
-		if !two {
-			noun = ""
+		noun, rest, two := strings.Cut(v.Name, " ")
+		switch {
+		case cmd != p.root && cmd.Name() != noun:
+			continue
+		case !two:
+			noun, rest = "", v.Name
+		case cmd == p.root:
+			rest = v.Name
 		}
-		if !slices.Contains(order, noun) {
+		if noun != "" && !slices.Contains(order, noun) {
 			order = append(order, noun)
 		}
-		groups[noun] = append(groups[noun], v.Name+"\t"+v.Help)
+		groups[noun] = append(groups[noun], rest+"\t"+v.Help)
 	}
-	for _, cmd := range []string{"version", "completion", "man", "help"} {
-		sub, _, err := p.root.Find([]string{cmd})
-		if err == nil && sub != p.root {
-			groups[""] = append(groups[""], sub.Name()+"\t"+sub.Short)
+	switch {
+	case p.commands[cmd] != nil: // a verb has nothing below it
+	case cmd != p.root:
+		writeTerms(b, "Commands", groups[cmd.Name()])
+	default:
+		for _, noun := range order {
+			writeTerms(b, nounWords(noun), groups[noun])
 		}
-	}
-	for _, noun := range order {
-		title := "Others"
-		if noun != "" {
-			title = nounWords(noun)
+		own := groups[""]
+		for _, build := range p.ownCommands() {
+			own = append(own, build().Name()+"\t"+build().Short)
 		}
-		writeTerms(b, title, groups[noun])
+		writeTerms(b, "Others", append(own, "help\tExplain a command"))
 	}
 }
 
-// flagTerms writes flags as terms with their explanations.
+// flagTerms writes flags as terms with their explanations, as they are ordered.
 func flagTerms(flags *pflag.FlagSet) []string {
 	var terms []string
+	flags.SortFlags = false
 	flags.VisitAll(func(f *pflag.Flag) {
-		if f.Hidden || f.Name == "help" {
+		if f.Name == "help" {
 			return
 		}
 		term := "--" + f.Name
 		if f.Shorthand != "" {
 			term = "-" + f.Shorthand + ", " + term
 		}
-		if kind := f.Value.Type(); kind == "string" {
-			term += " TEXT"
-		} else if kind != "" && kind != "bool" {
-			term += " " + kind
+		word := f.Value.Type()
+		switch {
+		case f.Name == "color":
+			word = "WHEN"
+		case word == "string":
+			word = "NAME"
+		case word == "bool":
+			word = ""
 		}
 		text := f.Usage
 		if f.DefValue != "" && f.DefValue != "false" {
 			text += " (default " + f.DefValue + ")"
 		}
-		terms = append(terms, term+"\t"+text)
+		terms = append(terms, strings.TrimSpace(term+" "+word)+"\t"+text)
 	})
 	return terms
 }

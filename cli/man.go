@@ -63,9 +63,7 @@ func (p *program) manPage(cmd *cobra.Command) string {
 		subs = append(subs, sub.CommandPath()+"\t"+sub.Short)
 	}
 	manTerms(&b, "COMMANDS", subs)
-	if cmd != p.root {
-		manTerms(&b, "FLAGS", flagTerms(cmd.LocalNonPersistentFlags()))
-	}
+	manTerms(&b, "FLAGS", flagTerms(p.ownFlags(cmd)))
 	manTerms(&b, "FLAGS OF EVERY COMMAND", flagTerms(p.root.PersistentFlags()))
 	if cmd.Example != "" {
 		b.WriteString(".SH EXAMPLE\n.nf\n" + roff(cmd.Example) + "\n.fi\n")

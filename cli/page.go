@@ -83,6 +83,14 @@ func (pg *page) age(t time.Time) string {
 	return shortDuration(pg.time.Sub(t))
 }
 
+// ago says the same as the end of a sentence.
+func (pg *page) ago(t time.Time) string {
+	if age := pg.age(t); age != "now" {
+		return age + " ago"
+	}
+	return "just now"
+}
+
 func shortDuration(d time.Duration) string {
 	switch {
 	case d < time.Second:

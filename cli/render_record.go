@@ -49,9 +49,21 @@ func (pg *page) blame(lines []cadre.BlameLine) {
 	t := newTable("FIELD", "WHO", ">AGE", ">#", "VERB", "VALUE")
 	for _, l := range lines {
 		e := l.Event
-		t.add(text(l.Field), text(e.Actor.String()), faint(pg.age(e.Time)), faint(eventID(e)), text(e.Verb), text(jsonText(l.Value)))
+		if derived(l) {
+			continue
+		}
+		t.add(text(l.Field), text(e.Actor.String()), faint(pg.age(e.Time)), faint(eventID(e)), text(e.Verb), cell{text: shortValue(l.Value)})
 	}
 	t.print(pg)
+}
+
+// derived says whether a field says nothing that a person would ask about.
+func derived(l cadre.BlameLine) bool {
+	switch l.Field {
+	case "id", "fence", "lease", "openBlockers", "createdAt", "startedAt", "completedAt":
+		return true
+	}
+	return jsonText(l.Value) == ""
 }
 
 func (pg *page) diff(d *coord.DiffView) {

@@ -227,9 +227,5 @@ func (pg *page) moment(t *time.Time) string {
 	if t == nil || t.IsZero() {
 		return ""
 	}
-	age := pg.age(*t)
-	if age != "now" {
-		age += " ago"
-	}
-	return t.In(pg.time.Location()).Format(time.DateTime) + " (" + age + ")"
+	return t.In(pg.time.Location()).Format(time.DateTime) + " (" + pg.ago(*t) + ")"
 }

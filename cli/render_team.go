@@ -81,7 +81,7 @@ func (pg *page) teamHead(v *cadre.TeamView) {
 		pg.printf(", %s", pg.paint(yellow, count(v.Asks, "ask")+" waiting"))
 	}
 	if v.Team != nil {
-		pg.printf(", made %s ago by %s", pg.age(v.CreatedAt), line(v.Creator.String()))
+		pg.printf(", made %s by %s", pg.ago(v.CreatedAt), line(v.Creator.String()))
 	}
 	pg.printf("\n")
 }

@@ -88,8 +88,9 @@ func (p *program) lookAround(stdin io.Reader, stdout, stderr io.Writer) {
 // run parses the command line and carries it out. Only the command that is run
 // gets its flags: building those of all would cost more than most commands do.
 func (p *program) run(ctx context.Context, args []string) int {
-	p.buildTree()
-	if needsWholeTree(args) {
+	all := needsWholeTree(args)
+	p.buildTree(args, all)
+	if all {
 		p.bindAll()
 	} else if cmd, _, err := p.root.Find(args); err == nil {
 		p.bind(cmd)

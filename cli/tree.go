@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"iter"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,8 +18,11 @@ type command struct {
 	fields []field
 }
 
-// buildTree makes the commands, without their flags.
-func (p *program) buildTree() {
+// buildTree makes the commands that the arguments could mean, or all of them,
+// without their flags. What no argument names is left out: most of the cost of a
+// cold start would be commands that are not run.
+func (p *program) buildTree(args []string, all bool) {
+	wanted := func(word string) bool { return all || slices.Contains(args, word) }
 	p.commands = map[*cobra.Command]*command{}
 	p.root = &cobra.Command{
 		Use: "cadre", Short: "Task lists, teams and mail for agents and people",
@@ -32,8 +37,12 @@ func (p *program) buildTree() {
 	p.addGlobalFlags()
 	nouns := map[string]*cobra.Command{}
 	for _, v := range coord.Verbs() {
+		noun, rest, two := strings.Cut(v.Name, " ")
+		if !wanted(noun) {
+			continue
+		}
 		parent, name := p.root, v.Name
-		if noun, rest, ok := strings.Cut(v.Name, " "); ok {
+		if two {
 			name = rest
 			if parent = nouns[noun]; parent == nil {
 				parent = p.nounCommand(noun)
@@ -43,7 +52,18 @@ func (p *program) buildTree() {
 		}
 		parent.AddCommand(p.verbCommand(v, name))
 	}
-	p.root.AddCommand(p.versionCommand(), p.completionCommand(), p.manCommand())
+	for name, build := range p.ownCommands() {
+		if wanted(name) {
+			p.root.AddCommand(build())
+		}
+	}
+}
+
+// ownCommands are the commands that are no verbs: nothing but this door has them.
+func (p *program) ownCommands() iter.Seq2[string, func() *cobra.Command] {
+	return func(yield func(string, func() *cobra.Command) bool) {
+		_ = yield("version", p.versionCommand) && yield("completion", p.completionCommand) && yield("man", p.manCommand)
+	}
 }
 
 func (p *program) addGlobalFlags() {

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"cadre"
 )
 
 // flagValue lets a flag set a verb's field.
@@ -28,6 +30,10 @@ func typeName(t reflect.Type) string {
 		return typeName(t.Elem())
 	case t == reflect.TypeFor[time.Duration]():
 		return "DURATION"
+	case t == reflect.TypeFor[cadre.TaskID]():
+		return "ID"
+	case t == reflect.TypeFor[[]cadre.TaskID]():
+		return "ID,ID"
 	}
 	switch t.Kind() {
 	case reflect.Bool:
