@@ -191,7 +191,12 @@ func (d *draft) assigned(t *Task) error {
 	if err != nil || m == nil || m.State == StateDeparted {
 		return err
 	}
-	return d.post(&Message{To: t.Owner, Kind: MessageAssignment, Task: t.ID, Summary: "task " + string(t.ID) + ": " + clip(t.Subject, 80), Text: t.Subject + "\n\n" + t.Description})
+	return d.assign(t, d.me)
+}
+
+// assign mails a task to its owner.
+func (d *draft) assign(t *Task, from string) error {
+	return d.post(&Message{From: from, To: t.Owner, Kind: MessageAssignment, Task: t.ID, Summary: "task " + string(t.ID) + ": " + clip(t.Subject, 80), Text: t.Subject + "\n\n" + t.Description})
 }
 
 // Added is the answer to a creation.

@@ -64,6 +64,11 @@ func TestJoining(t *testing.T) {
 	if got := fmt.Sprint(w.inbox("ann")); got != "[task_assignment from team-lead]" {
 		t.Errorf("ann was told %s about what was kept for her", got)
 	}
+	w.must(operator, &TaskAdd{Subject: "kept for eve", Owner: "eve"})
+	w.must(as("eve"), &TaskAdd{Subject: "her first change"})
+	if got := fmt.Sprint(w.inbox("eve")); got != "[task_assignment from team-lead]" {
+		t.Errorf("eve, who joined by her first change, was told %s", got)
+	}
 	for _, bad := range []string{"team-lead", "operator", "user", "a b", "../x", "@", strings.Repeat("x", 65)} {
 		w.refused(RuleName, operator, &TeamJoin{Name: bad})
 	}
@@ -93,6 +98,9 @@ func TestHandDrivenMemberJoinsWithItsFirstChange(t *testing.T) {
 	w.must(as("ann"), &TaskClaim{ID: id})
 	if m, _ := (Snap{&w.state}).Member("ann"); m == nil || m.Backend != BackendHand {
 		t.Errorf("ann is %+v", m)
+	}
+	if mail := w.inbox("ann"); len(mail) != 0 {
+		t.Errorf("ann was told about her own claim: %v", mail)
 	}
 	w.refused(RuleName, as("../x"), &TaskAdd{Subject: "x"})
 }

@@ -168,7 +168,10 @@ func (d *draft) join(m *Member) error {
 		return err
 	}
 	for _, t := range kept {
-		if err := d.assigned(t); err != nil {
+		if _, own := d.place[t.Ref()]; own {
+			continue // taken just now, by whoever joins with it
+		}
+		if err := d.assign(t, t.Author); err != nil {
 			return err
 		}
 	}
