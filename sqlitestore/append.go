@@ -6,16 +6,21 @@ import (
 	"fmt"
 	"slices"
 
+	lib "modernc.org/sqlite/lib"
+
 	"cadre"
 )
 
 const (
 	eventsOfCommand = "SELECT id,hash,line FROM event WHERE scope=? AND command=? ORDER BY id"
-	insertScope     = "INSERT INTO scope(name,place,epoch,seq,hash,fence,next) VALUES(?,'live','',0,'',0,0) RETURNING id"
+	insertScope     = "INSERT INTO scope(name,place,epoch,seq,hash,fence,next) VALUES(?,'live','',0,'',0,0)"
 	insertEvent     = "INSERT INTO event(id,scope,kind,object,command,hash,line) VALUES(?,?,?,?,?,?,?)"
-	putObject       = "INSERT INTO object(scope,kind,name,data) VALUES(?,?,?,?) ON CONFLICT(scope,kind,name) DO UPDATE SET data=excluded.data RETURNING id"
+	findObject      = "SELECT id FROM object WHERE scope=? AND kind=? AND name=?"
+	insertObject    = "INSERT INTO object(scope,kind,name,data) VALUES(?,?,?,?)"
+	updateObject    = "UPDATE object SET data=? WHERE id=?"
 	deleteObject    = "DELETE FROM object WHERE scope=? AND kind=? AND name=?"
-	putEntry        = "INSERT OR REPLACE INTO entry(scope,list,key,object) VALUES(?,?,?,?)"
+	insertEntry     = "INSERT INTO entry(scope,list,key,object) VALUES(?,?,?,?)"
+	updateEntry     = "UPDATE entry SET object=? WHERE scope=? AND list=? AND key=?"
 	deleteEntry     = "DELETE FROM entry WHERE scope=? AND list=? AND key=?"
 )
 
@@ -48,11 +53,11 @@ func (b *batch) append(r *request, sc *scope, open, events []cadre.Event) (recei
 		return receipt, cadre.Fault(errFull, "cadre team create", "writing to %s", sc.name), nil
 	}
 	if sc.id == 0 {
-		v, err := b.c.row(insertScope, string(sc.name))
+		done, err := b.c.change(insertScope, string(sc.name))
 		if err != nil {
 			return receipt, nil, err
 		}
-		if sc.id, err = number(v[0]); err != nil {
+		if sc.id, err = done.LastInsertId(); err != nil {
 			return receipt, nil, err
 		}
 	}
@@ -92,16 +97,41 @@ func (b *batch) put(scope int64, ref cadre.Ref, before, after cadre.Object) erro
 	if err != nil {
 		return err
 	}
-	v, err := b.c.row(putObject, scope, string(ref.Kind), ref.ID, image)
+	row, err := b.store(scope, ref, image)
 	if err != nil {
 		return err
 	}
 	for _, e := range add {
-		if err := b.c.exec(putEntry, scope, string(e.Index), []byte(e.Key), v[0]); err != nil {
+		err := b.c.exec(insertEntry, scope, string(e.Index), []byte(e.Key), row)
+		if code(err) == lib.SQLITE_CONSTRAINT { // a verb was wrong about what was there before
+			err = b.c.exec(updateEntry, row, scope, string(e.Index), []byte(e.Key))
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// store writes an object's image and gives its row. An upsert would be shorter,
+// and has SQLite copy every page it touches in case it must take it back.
+func (b *batch) store(scope int64, ref cadre.Ref, image []byte) (int64, error) {
+	v, err := b.c.row(findObject, scope, string(ref.Kind), ref.ID)
+	if err != nil {
+		return 0, err
+	}
+	if v == nil {
+		done, err := b.c.change(insertObject, scope, string(ref.Kind), ref.ID, image)
+		if err != nil {
+			return 0, err
+		}
+		return done.LastInsertId()
+	}
+	row, err := number(v[0])
+	if err != nil {
+		return 0, err
+	}
+	return row, b.c.exec(updateObject, image, row)
 }
 
 // rebuild makes the tables of a scope again from the log that is left.

@@ -167,11 +167,11 @@ func (b *batch) finish() error {
 	return b.c.exec("COMMIT")
 }
 
-const updateScope = "UPDATE scope SET name=?,place=?,epoch=?,seq=?,hash=?,fence=?,next=? WHERE id=?"
+const updateScope = "UPDATE scope SET epoch=?,seq=?,hash=?,fence=?,next=? WHERE id=?"
 
 func (b *batch) update(sc *scope) error {
 	h := sc.head
-	return b.c.exec(updateScope, string(sc.name), string(sc.place), h.Epoch, int64(h.Seq), h.Hash, int64(h.Fence), int64(h.Next), sc.id)
+	return b.c.exec(updateScope, h.Epoch, int64(h.Seq), h.Hash, int64(h.Fence), int64(h.Next), sc.id)
 }
 
 // record notes the new heads beside the database. A record that cannot be

@@ -83,17 +83,22 @@ func named(args []driver.Value) []driver.NamedValue {
 
 // exec runs one statement that answers nothing.
 func (c *conn) exec(text string, args ...driver.Value) error {
+	_, err := c.change(text, args...)
+	return err
+}
+
+// change runs one statement and tells what it did.
+func (c *conn) change(text string, args ...driver.Value) (driver.Result, error) {
 	st, err := c.take(text)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer c.give(text, st)
 	run, ok := st.(driver.StmtExecContext)
 	if !ok {
-		return errors.New("the driver cannot run statements")
+		return nil, errors.New("the driver cannot run statements")
 	}
-	_, err = run.ExecContext(context.Background(), named(args))
-	return err
+	return run.ExecContext(context.Background(), named(args))
 }
 
 // rows is a statement's answer. The values of a row are valid until the next.

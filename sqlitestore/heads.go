@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"io"
 	"io/fs"
@@ -15,15 +16,17 @@ import (
 	"cadre"
 )
 
-// record is what stands in a head record: one line, padded to one length so that
-// a new one covers the old, and with a checksum because nothing syncs it.
+// record is what stands in a head record: JSON, padded to one length so that a
+// new one covers the old, and a checksum, because nothing syncs it.
 type record struct {
 	Scope cadre.Scope `json:"scope"`
 	Head  cadre.Head  `json:"head"`
-	Sum   uint32      `json:"sum"`
 }
 
-const recordSize = 640
+const (
+	recordSize = 640
+	sumSize    = 9 // eight digits and the end of the line
+)
 
 // headName is the file name of a scope's head record. Names that differ only in
 // case are one file on some systems, so those with capitals get a suffix.
@@ -38,32 +41,23 @@ func headName(s cadre.Scope) string {
 
 // encodeRecord makes a head record's bytes.
 func encodeRecord(s cadre.Scope, h cadre.Head) ([]byte, error) {
-	r := record{Scope: s, Head: h}
-	plain, err := json.Marshal(r)
+	line, err := json.Marshal(record{Scope: s, Head: h})
 	if err != nil {
 		return nil, err
 	}
-	r.Sum = crc32.ChecksumIEEE(plain)
-	line, err := json.Marshal(r)
-	if err != nil {
-		return nil, err
-	}
-	out := bytes.Repeat([]byte{' '}, max(recordSize, len(line)+1))
-	copy(out, line)
-	out[len(out)-1] = '\n'
-	return out, nil
+	pad := max(0, recordSize-sumSize-len(line))
+	line = append(line, bytes.Repeat([]byte{' '}, pad)...)
+	return fmt.Appendf(line, "%08x\n", crc32.ChecksumIEEE(line)), nil
 }
 
 // decodeRecord reads a head record, nil for one that is damaged.
 func decodeRecord(line []byte) *record {
-	var r record
-	if json.Unmarshal(line, &r) != nil {
+	if len(line) < sumSize {
 		return nil
 	}
-	sum := r.Sum
-	r.Sum = 0
-	plain, err := json.Marshal(r)
-	if err != nil || crc32.ChecksumIEEE(plain) != sum {
+	body, sum := line[:len(line)-sumSize], line[len(line)-sumSize:]
+	var r record
+	if string(sum) != fmt.Sprintf("%08x\n", crc32.ChecksumIEEE(body)) || json.Unmarshal(body, &r) != nil {
 		return nil
 	}
 	return &r

@@ -3,7 +3,7 @@ package sqlitestore
 import "cadre"
 
 const (
-	markGone     = "UPDATE scope SET place='gone',seq=? WHERE id=?"
+	moveScope    = "UPDATE scope SET name=?,place=? WHERE id=?"
 	eraseEvents  = "DELETE FROM event WHERE id>? AND id<=?"
 	eraseObjects = "DELETE FROM object WHERE scope=?"
 	eraseEntries = "DELETE FROM entry WHERE scope=?"
@@ -69,9 +69,12 @@ func (b *batch) place(sc *scope, to cadre.Dest) error {
 	if to.Name != "" {
 		sc.name = to.Name
 		b.scopes[to.Name] = sc
-		if err := b.update(sc); err != nil { // at once: the old name may be given out again
-			return err
-		}
+	}
+	if err := b.update(sc); err != nil {
+		return err
+	}
+	if err := b.c.exec(moveScope, string(sc.name), string(sc.place), sc.id); err != nil {
+		return err
 	}
 	if to.Name != "" || to.Where == cadre.Gone {
 		b.ended = append(b.ended, old)
@@ -82,9 +85,6 @@ func (b *batch) place(sc *scope, to cadre.Dest) error {
 	}
 	if sc.place != cadre.Gone {
 		return nil
-	}
-	if err := b.c.exec(markGone, int64(sc.head.Seq), sc.id); err != nil {
-		return err
 	}
 	if err := b.c.exec(eraseEvents, eventID(sc.id, 0), eventID(sc.id, maxSeq)); err != nil {
 		return err
