@@ -32,8 +32,9 @@ type Actor struct {
 	Kind    ActorKind `json:"kind"`
 	Name    string    `json:"name"`
 	Session string    `json:"session,omitempty"`
-	Scope   Scope     `json:"scope,omitempty"` // where a member belongs
-	Role    Role      `json:"role,omitempty"`  // what a token was issued for
+	Scope   Scope     `json:"scope,omitempty"`  // where a member belongs
+	Role    Role      `json:"role,omitempty"`   // what a token was issued for
+	Joined  uint64    `json:"joined,omitempty"` // which membership a token is for: a name that comes back is another
 	Proof   Proof     `json:"proof"`
 	By      string    `json:"by,omitempty"` // "operator" where the operator acts as a member
 }
@@ -51,8 +52,8 @@ func (a Actor) String() string {
 	return a.Name
 }
 
-// person says whether a human being is provably there: a terminal, or a token
+// Person says whether a human being is provably there: a terminal, or a token
 // that only the operator has.
-func (a Actor) person() bool {
+func (a Actor) Person() bool {
 	return a.Kind == ActorOperator && (a.Proof == ProofTerminal || a.Proof == ProofToken)
 }

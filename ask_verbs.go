@@ -181,7 +181,7 @@ func (d *draft) mayAnswer(a *Ask) error {
 	if a.From == d.me && !operator {
 		return refuse(RuleSelf, "%s asked this and cannot answer it", d.me).hint("cadre ask show %s", a.ID)
 	}
-	if d.cmd.Actor.Kind == ActorPolicy || d.cmd.Actor.person() {
+	if d.cmd.Actor.Kind == ActorPolicy || d.cmd.Actor.Person() {
 		return nil
 	}
 	if operator {

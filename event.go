@@ -153,6 +153,9 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 		}
 		*image.into = o
 	}
+	if e.Before == nil && e.After == nil {
+		return fmt.Errorf("event %d holds no image", e.Seq)
+	}
 	return nil
 }
 

@@ -1,6 +1,9 @@
 package cadre
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Binding says which scopes a caller works on, the newest last. It stands in
 // the Host scope and can be made again from the teams themselves.
@@ -24,6 +27,7 @@ type Token struct {
 	Role      Role       `json:"role"`
 	Scope     Scope      `json:"scope,omitempty"`
 	Member    string     `json:"member,omitempty"`
+	Joined    uint64     `json:"joined,omitempty"` // the member's own number
 	CreatedAt time.Time  `json:"createdAt"`
 	RevokedAt *time.Time `json:"revokedAt,omitempty"`
 }
@@ -36,3 +40,51 @@ func (t *Token) index(add func(Index, string)) {
 		add(IndexToken, joinKey(string(t.Scope), t.Member, t.Hash))
 	}
 }
+
+// Bind sets which scopes a caller works on; only in the Host scope.
+type Bind struct {
+	Caller string `json:"caller"`
+	Scope  Scope  `json:"scope"`
+	Undo   bool   `json:"undo,omitempty"` // forget the scope
+}
+
+// Decide puts the scope last, or takes it out.
+func (v *Bind) Decide(s Snap, c Command) ([]Event, error) {
+	d := newDraft(s, c)
+	old, err := d.Binding(v.Caller)
+	if err != nil {
+		return nil, err
+	}
+	next := &Binding{Caller: v.Caller, At: d.now()}
+	var before Object
+	if old != nil {
+		before = old
+		next.Scopes = slices.DeleteFunc(slices.Clone(old.Scopes), func(s Scope) bool { return s == v.Scope })
+	}
+	if !v.Undo {
+		next.Scopes = append(next.Scopes, v.Scope)
+	}
+	if old != nil && slices.Equal(old.Scopes, next.Scopes) || old == nil && v.Undo {
+		return nil, nil
+	}
+	d.put(before, next)
+	return d.finish()
+}
+
+// Answer gives the binding.
+func (v *Bind) Answer(s Snap, _ Command, _ Receipt) (any, error) { return s.Binding(v.Caller) }
+
+// TokenIssue records a token that was given out; only in the Host scope.
+type TokenIssue struct{ Token Token }
+
+// Decide records it.
+func (v *TokenIssue) Decide(s Snap, c Command) ([]Event, error) {
+	d := newDraft(s, c)
+	t := v.Token
+	t.CreatedAt = d.now()
+	d.put(nil, &t)
+	return d.finish()
+}
+
+// Answer says nothing more than that it is done.
+func (v *TokenIssue) Answer(Snap, Command, Receipt) (any, error) { return nil, nil }

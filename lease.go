@@ -148,3 +148,26 @@ func (d *draft) ask(a *Ask) *Ask {
 	d.put(nil, a)
 	return a
 }
+
+// TaskRefused records that a gate hook said no to a task's completion. When the
+// attempts are used up the task needs a person.
+type TaskRefused struct {
+	ID     TaskID `json:"id"`
+	Reason string `json:"reason"`
+}
+
+// Decide counts the refusal.
+func (v *TaskRefused) Decide(s Snap, c Command) ([]Event, error) {
+	return decideOn(s, c, v.ID, func(d *draft, t *Task) error {
+		next := t.Clone()
+		next.Refusals++
+		if next.Refusals >= DefaultAttempts && !next.has(FlagPerson) {
+			next.flag(FlagPerson)
+			d.ask(&Ask{Kind: AskPerson, Task: t.ID, From: "cadre", Text: "a hook refused task " + string(t.ID) + " " + taskIDText(uint64(next.Refusals)) + " times, the last time with: " + clip(v.Reason, 2000)})
+		}
+		return d.putTask(t, next)
+	})
+}
+
+// Answer gives the task.
+func (v *TaskRefused) Answer(s Snap, c Command, _ Receipt) (any, error) { return s.viewTask(v.ID, c) }

@@ -44,7 +44,7 @@ func (d *draft) identify() (me string, r rights, joins *Member, err error) {
 		return "", nothing, nil, err
 	}
 	switch {
-	case m != nil && m.State != StateDeparted:
+	case m != nil && m.State != StateDeparted && (a.Joined == 0 || a.Joined == m.N):
 		return name, m.rights(), nil, nil
 	case a.By == "":
 		return name, nothing, nil, nil
@@ -167,7 +167,7 @@ func (d *draft) mayForce() error {
 	if err := d.needLead("force this"); err != nil {
 		return err
 	}
-	if d.cmd.Actor.Kind == ActorOperator && !d.cmd.Actor.person() {
+	if d.cmd.Actor.Kind == ActorOperator && !d.cmd.Actor.Person() {
 		return refuse(RulePerson, "forcing a rule as the operator needs a person: a terminal, or an operator token").
 			hint("run it in a terminal, or as the lead: --as %s", LeadName)
 	}

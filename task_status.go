@@ -86,7 +86,7 @@ func (d *draft) unblocked(t *Task, force bool) error {
 		}
 		return refuse(RuleWaits, "task %s waits for %s", t.ID, listTasks(open)).hint("cadre task why %s", t.ID)
 	}
-	if t.has(FlagPerson) && !d.cmd.Actor.person() && d.rights < leads {
+	if t.has(FlagPerson) && !d.cmd.Actor.Person() && d.rights < leads {
 		return refuse(RulePerson, "task %s has used up its attempts and needs a person", t.ID).hint("cadre task show %s", t.ID)
 	}
 	return nil

@@ -398,3 +398,68 @@ func (v *MemberLeave) Answer(s Snap, c Command, r Receipt) (any, error) {
 	}
 	return (&MemberShow{Name: v.Name}).Look(s, c)
 }
+
+// MemberReport says what a member is doing: the member itself, or the lead.
+type MemberReport struct {
+	State    MemberState `json:"state" arg:"STATE" help:"working, waiting, idle or stalled"`
+	Name     string      `json:"name,omitempty" help:"who; yourself without"`
+	Evidence string      `json:"evidence,omitempty" help:"how one can tell"`
+}
+
+// Decide records the state; the same again is no change.
+func (v *MemberReport) Decide(s Snap, c Command) ([]Event, error) {
+	d, err := begin(s, c)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains([]MemberState{StateWorking, StateWaiting, StateIdle, StateStalled}, v.State) {
+		return nil, refuse(RuleValue, "%q is not a state that can be reported: use working, waiting, idle or stalled", clip(string(v.State), 40))
+	}
+	if err := checkText("evidence", v.Evidence, MaxSubject); err != nil {
+		return nil, err
+	}
+	name := d.me
+	if v.Name != "" {
+		if name, err = d.memberName(v.Name); err != nil {
+			return nil, err
+		}
+	}
+	m, err := d.recipient(name)
+	if err != nil {
+		return nil, err
+	}
+	if m.State == StateDeparted {
+		return nil, refuse(RuleMove, "%s has left the team", m.Name).hint("cadre team join %s --name %s", d.Scope(), m.Name)
+	}
+	if name != d.me {
+		if err := d.needLead("say what another member is doing"); err != nil {
+			return nil, err
+		}
+	}
+	evidence := v.Evidence
+	if evidence == "" {
+		evidence = "said so"
+	}
+	if err := d.setMemberState(name, v.State, evidence); err != nil {
+		return nil, err
+	}
+	return d.finish()
+}
+
+// Answer gives the member.
+func (v *MemberReport) Answer(s Snap, c Command, r Receipt) (any, error) {
+	for _, e := range r.Events {
+		if m, ok := e.After.(*Member); ok {
+			return s.viewMember(m, c)
+		}
+	}
+	d, err := begin(s, c)
+	if err != nil {
+		return nil, err
+	}
+	name := v.Name
+	if name == "" {
+		name = d.me
+	}
+	return (&MemberShow{Name: name}).Look(s, c)
+}

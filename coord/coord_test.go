@@ -425,6 +425,17 @@ func TestHooks(t *testing.T) {
 	if !strings.Contains(warned, "oops") {
 		t.Errorf("a hook that failed was not told: %q", warned)
 	}
+	write("TeammateIdle", "grep -q '\"teammate_name\":\"ann\"' && echo 'task 2 is still open' >&2 && exit 2", 5)
+	ann := load()
+	ann.Actor = cadre.Actor{Kind: cadre.ActorMember, Name: "ann", By: "operator", Proof: cadre.ProofOwner}
+	must[*cadre.TaskView](t, ann, &cadre.TaskShow{ID: "1"})
+	d.Hooks = nil
+	must[*cadre.Added](t, ann, &cadre.TaskAdd{Subject: "for ann"})
+	must[*cadre.MemberView](t, ann, &cadre.MemberReport{State: cadre.StateWorking})
+	ann.Coord = load().Coord
+	if e := refused(t, cadre.RuleGate, ann, &cadre.MemberReport{State: cadre.StateIdle}); !strings.Contains(e.Message, "still open") {
+		t.Errorf("%q", e.Message)
+	}
 	write("TaskCreated", "sleep 60", 0.05)
 	if e := refused(t, cadre.RuleGate, load(), &cadre.TaskAdd{Subject: "z"}); !strings.Contains(e.Message, "did not answer") {
 		t.Errorf("%q", e.Message)
@@ -471,6 +482,35 @@ func TestAGateSeesWhatIsCommitted(t *testing.T) {
 	if err != nil || strings.Count(string(runs), "run") != 2 {
 		t.Errorf("the hook ran %d times, want 2", strings.Count(string(runs), "run"))
 	}
+}
+
+// TestTokens: a token is its member, in its team, for as long as it belongs to it.
+func TestTokens(t *testing.T) {
+	d := newDesk(t)
+	s := d.at("/p", nil)
+	must[*cadre.TeamView](t, s, &coord.TeamCreate{TeamCreate: cadre.TeamCreate{Name: "docs"}})
+	guest := d.at("/p", map[string]string{"GEMINI_CLI": "1"}, "scope=docs")
+	joined := must[*coord.Joined](t, guest, &coord.TeamJoin{TeamJoin: cadre.TeamJoin{Name: "gem"}})
+	if joined.Token == "" {
+		t.Fatal("a guest got no token")
+	}
+	env := map[string]string{"GEMINI_CLI": "1", "CADRE_TOKEN": joined.Token}
+	gem := d.at("/p", env)
+	if gem.Scope != "docs" || gem.Actor.Name != "gem" || gem.Actor.Proof != cadre.ProofToken {
+		t.Errorf("the token makes it %+v on %s", gem.Actor, gem.Scope)
+	}
+	if added := must[*cadre.Added](t, gem, &cadre.TaskAdd{Subject: "x"}); added.Author != "gem" {
+		t.Errorf("the author is %s", added.Author)
+	}
+	refused(t, cadre.RuleRead, d.at("/p", env, "scope=default"), &cadre.TaskList{})
+	if _, err := d.Identify(context.Background(), coord.Place{Env: env}, "team-lead"); !errors.Is(err, cadre.ErrForbidden) {
+		t.Errorf("a member may act as the lead: %v", err)
+	}
+	refused(t, cadre.RulePerson, d.at("/p", nil), &coord.TeamJoin{TeamJoin: cadre.TeamJoin{Name: "x"}, Token: true})
+	must[*cadre.MemberView](t, gem, &cadre.MemberLeave{})
+	refused(t, cadre.RuleRead, gem, &cadre.TaskList{})
+	must[*coord.Joined](t, guest, &coord.TeamJoin{TeamJoin: cadre.TeamJoin{Name: "gem"}})
+	refused(t, cadre.RuleRead, gem, &cadre.TaskList{}) // the name came back, its old token did not
 }
 
 func TestEveryVerbIsOne(t *testing.T) {

@@ -114,33 +114,40 @@ func withoutTokens(env []string) []string {
 	return out
 }
 
-// gate is one thing that a hook is asked about: a task, at one version.
+// gate is one thing that a hook is asked about: a task at one version, or a
+// member that stops working.
 type gate struct {
 	event   HookEvent
-	task    cadre.TaskID
+	object  cadre.Ref
 	version uint64
 }
 
 // gated is a gate with what its hook is told.
 type gated struct {
 	gate
-	before, after *cadre.Task
+	before, after *cadre.Task // for a task
+	member        string      // for a member that goes idle
 }
 
 // gatesOf finds the moments in a command's events that hooks may refuse.
 func gatesOf(events []cadre.Event) []gated {
 	var out []gated
 	for _, e := range events {
-		after, ok := e.After.(*cadre.Task)
-		if !ok || after.Kind == cadre.KindInternal {
-			continue
-		}
-		before, _ := e.Before.(*cadre.Task)
-		switch {
-		case before == nil && after.Status != cadre.Deleted:
-			out = append(out, gated{gate{TaskCreated, after.ID, 0}, nil, after})
-		case before != nil && before.Status != cadre.Completed && after.Status == cadre.Completed:
-			out = append(out, gated{gate{TaskCompleted, after.ID, before.Version}, before, after})
+		switch after := e.After.(type) {
+		case *cadre.Task:
+			before, _ := e.Before.(*cadre.Task)
+			switch {
+			case after.Kind == cadre.KindInternal:
+			case before == nil && after.Status != cadre.Deleted:
+				out = append(out, gated{gate: gate{TaskCreated, after.Ref(), 0}, after: after})
+			case before != nil && before.Status != cadre.Completed && after.Status == cadre.Completed:
+				out = append(out, gated{gate: gate{TaskCompleted, after.Ref(), before.Version}, before: before, after: after})
+			}
+		case *cadre.Member:
+			before, _ := e.Before.(*cadre.Member)
+			if before != nil && before.State != cadre.StateIdle && after.State == cadre.StateIdle {
+				out = append(out, gated{gate: gate{TeammateIdle, after.Ref(), 0}, member: after.Name})
+			}
 		}
 	}
 	return out
@@ -157,7 +164,7 @@ func (s *Session) pass(ctx context.Context, g gated, agreed map[gate]bool) error
 			return err
 		}
 		if reason != "" {
-			return s.refused(ctx, g, hook, reason)
+			return s.refused(ctx, g, reason)
 		}
 	}
 	agreed[g.gate] = true
@@ -165,20 +172,20 @@ func (s *Session) pass(ctx context.Context, g gated, agreed map[gate]bool) error
 }
 
 // refused records a refused completion and tells the caller the reason.
-func (s *Session) refused(ctx context.Context, g gated, hook HookCommand, reason string) error {
-	err := cadre.Refuse(cadre.RuleGate, "mend it, then do it again", "the %s hook refused task %s: %s", g.event, g.task, reason)
+func (s *Session) refused(ctx context.Context, g gated, reason string) error {
+	err := cadre.Refuse(cadre.RuleGate, "mend it, then do it again", "the %s hook refused %s: %s", g.event, g.object, reason)
 	if g.event != TaskCompleted {
 		return err
 	}
 	c := s.command("task.refused")
 	c.Actor = cadre.Self
-	v := &cadre.TaskRefused{ID: g.task, Reason: reason}
+	v := &cadre.TaskRefused{ID: g.after.ID, Reason: reason}
 	if _, uerr := s.Store.Update(ctx, s.Scope, c, func(snap cadre.Snap) ([]cadre.Event, error) { return v.Decide(snap, c) }); uerr != nil {
 		return errors.Join(err, uerr)
 	}
 	if g.before.Refusals+1 >= cadre.DefaultAttempts {
-		return cadre.Refuse(cadre.RulePerson, fmt.Sprintf("cadre task show %s", g.task),
-			"the %s hook refused task %s for the %d. time, so it needs a person now: %s", g.event, g.task, g.before.Refusals+1, reason)
+		return cadre.Refuse(cadre.RulePerson, fmt.Sprintf("cadre task show %s", g.after.ID),
+			"the %s hook refused %s for the %d. time, so it needs a person now: %s", g.event, g.object, g.before.Refusals+1, reason)
 	}
 	return err
 }
@@ -189,20 +196,21 @@ type hookInput struct {
 	TranscriptPath string      `json:"transcript_path"`
 	CWD            string      `json:"cwd"`
 	Event          HookEvent   `json:"hook_event_name"`
-	TaskID         string      `json:"task_id"`
-	Subject        string      `json:"task_subject"`
-	Description    string      `json:"task_description"`
+	TaskID         string      `json:"task_id,omitempty"`
+	Subject        string      `json:"task_subject,omitempty"`
+	Description    string      `json:"task_description,omitempty"`
 	Teammate       string      `json:"teammate_name,omitempty"`
 	Team           string      `json:"team_name,omitempty"`
-	Task           *cadre.Task `json:"task"` // as it would be
+	Task           *cadre.Task `json:"task,omitempty"` // as it would be
 }
 
 // runHook asks one hook; a reason means no.
 func (s *Session) runHook(ctx context.Context, hook HookCommand, g gated) (reason string, err error) {
-	input, err := json.Marshal(hookInput{
-		SessionID: s.Actor.Session, CWD: s.CWD, Event: g.event, TaskID: string(g.task), Subject: g.after.Subject,
-		Description: g.after.Description, Teammate: g.after.Owner, Team: string(s.Scope), Task: g.after,
-	})
+	told := hookInput{SessionID: s.Actor.Session, CWD: s.CWD, Event: g.event, Team: string(s.Scope), Teammate: g.member}
+	if t := g.after; t != nil {
+		told.TaskID, told.Subject, told.Description, told.Teammate, told.Task = string(t.ID), t.Subject, t.Description, t.Owner, t
+	}
+	input, err := json.Marshal(told)
 	if err != nil {
 		return "", err
 	}

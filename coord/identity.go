@@ -97,7 +97,7 @@ func (c *Coord) byToken(ctx context.Context, token string) (actor cadre.Actor, e
 		if !ok || t.RevokedAt != nil {
 			return cadre.Refuse(cadre.RuleRead, "unset CADRE_TOKEN, or ask for a new one", "the token in CADRE_TOKEN is not valid here")
 		}
-		actor = cadre.Actor{Kind: cadre.ActorMember, Name: t.Member, Scope: t.Scope, Role: t.Role, Proof: cadre.ProofToken}
+		actor = cadre.Actor{Kind: cadre.ActorMember, Name: t.Member, Scope: t.Scope, Role: t.Role, Joined: t.Joined, Proof: cadre.ProofToken}
 		if t.Role == cadre.RoleOperator {
 			actor = cadre.Actor{Kind: cadre.ActorOperator, Name: string(cadre.RoleOperator), Proof: cadre.ProofToken}
 		}
@@ -215,6 +215,10 @@ func taskIDIn(verb any) cadre.TaskID {
 	if v.Kind() != reflect.Struct {
 		return ""
 	}
-	id, _ := reflect.TypeAssert[cadre.TaskID](v.FieldByName("ID"))
+	field := v.FieldByName("ID")
+	if !field.IsValid() {
+		return ""
+	}
+	id, _ := reflect.TypeAssert[cadre.TaskID](field)
 	return id
 }

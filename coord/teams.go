@@ -43,16 +43,46 @@ func madeUpName() string {
 }
 
 // TeamJoin makes the caller a member and switches it to the team.
-type TeamJoin struct{ cadre.TeamJoin }
+type TeamJoin struct {
+	cadre.TeamJoin
+	Token bool `json:"token,omitempty" help:"issue a token that a program proves to be this member with, shown once"`
+}
 
-// Run joins.
+// Joined is the answer to joining. The token is shown this once; only its hash is
+// kept.
+type Joined struct {
+	*cadre.MemberView
+	Token string `json:"token,omitempty"`
+}
+
+// Run joins. An agent without a session of its own gets a token, because it has
+// nothing else to be recognised by.
 func (v *TeamJoin) Run(ctx context.Context, s *Session) (any, error) {
 	v.CWD = s.CWD
-	_, answer, err := s.change(ctx, "team join", &v.TeamJoin)
-	if err != nil || s.Actor.Kind != cadre.ActorSession {
-		return answer, err
+	if v.Token && s.Actor.Kind == cadre.ActorOperator && !s.Actor.Person() {
+		return nil, cadre.Refuse(cadre.RulePerson, "run it in a terminal", "issuing a token as the operator needs a person: a terminal, or an operator token")
 	}
-	return answer, s.bind(ctx, s.Scope, false)
+	_, answer, err := s.change(ctx, "team join", &v.TeamJoin)
+	if err != nil {
+		return nil, err
+	}
+	joined := &Joined{MemberView: answer.(*cadre.MemberView)}
+	if v.Token || s.Actor.Kind == cadre.ActorGuest {
+		if joined.Token, err = s.issueToken(ctx, joined.Member); err != nil {
+			return nil, err
+		}
+	}
+	if s.Actor.Kind != cadre.ActorSession {
+		return joined, nil
+	}
+	return joined, s.bind(ctx, s.Scope, false)
+}
+
+// issueToken makes a token for a member of this scope.
+func (s *Session) issueToken(ctx context.Context, m *cadre.Member) (string, error) {
+	token := "cadre-" + rand.Text()
+	_, _, err := s.on(cadre.Host).change(ctx, "token issue", &cadre.TokenIssue{Token: cadre.Token{Hash: TokenHash(token), Role: m.Role, Scope: s.Scope, Member: m.Name, Joined: m.N}})
+	return token, err
 }
 
 // TeamTake makes the caller the lead of a dormant team and switches it there.
