@@ -73,6 +73,7 @@ func (a *audit) all() {
 		return
 	}
 	a.pages()
+	a.schema()
 	list, err := scopes(a.c)
 	if err != nil {
 		a.find("", "database", "the list of scopes cannot be read: %v", err)
@@ -106,6 +107,33 @@ func (a *audit) pages() {
 		}
 		if what := text(r.val[0]); what != "ok" {
 			a.find("", "database", "%s", what)
+		}
+	}
+}
+
+// schema holds the tables, indexes and triggers against those of a new database.
+func (a *audit) schema() {
+	want, err := newSchema(a.ctx, a.s.migrations)
+	if err != nil {
+		a.find("", "schema", "cannot be made for comparison: %v", err)
+		return
+	}
+	have, err := readSchema(a.c)
+	if err != nil {
+		a.find("", "schema", "cannot be read: %v", err)
+		return
+	}
+	for name, text := range want {
+		switch got, ok := have[name]; {
+		case !ok:
+			a.find("", name, "is missing")
+		case got != text:
+			a.find("", name, "was changed")
+		}
+	}
+	for name := range have {
+		if _, ok := want[name]; !ok {
+			a.find("", name, "does not belong here")
 		}
 	}
 }

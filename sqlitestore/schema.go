@@ -87,3 +87,35 @@ func (s *Store) upgrade(ctx context.Context, c *conn) error {
 	}
 	return c.script(ctx, fmt.Sprintf("PRAGMA user_version=%d; COMMIT", max(have, len(s.migrations))))
 }
+
+// readSchema gives the text of every table, index and trigger, by kind and name.
+func readSchema(c *conn) (map[string]string, error) {
+	r, err := c.query(context.Background(), "SELECT type||' '||name, sql FROM sqlite_master")
+	if err != nil {
+		return nil, err
+	}
+	defer r.close()
+	out := map[string]string{}
+	for {
+		ok, err := r.next()
+		if !ok || err != nil {
+			return out, err
+		}
+		out[text(r.val[0])] = text(r.val[1])
+	}
+}
+
+// newSchema is the schema that migrations make.
+func newSchema(ctx context.Context, migrations []string) (map[string]string, error) {
+	c, err := dial("", "mode=memory")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = c.close() }() // nothing is kept
+	for _, step := range migrations {
+		if err := c.script(ctx, step); err != nil {
+			return nil, err
+		}
+	}
+	return readSchema(c)
+}

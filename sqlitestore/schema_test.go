@@ -1,0 +1,135 @@
+package sqlitestore
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"cadre"
+)
+
+func TestMigrateOlderAndNewer(t *testing.T) {
+	dir := t.TempDir()
+	command := cadre.Command{ID: "c", Actor: cadre.Self, Door: "test", Verb: "add"}
+	add := func(s *Store, id cadre.CommandID) error {
+		c := command
+		c.ID = id
+		_, err := s.Update(context.Background(), "work", c, func(snap cadre.Snap) ([]cadre.Event, error) {
+			return (&cadre.TaskAdd{Subject: "task " + string(id)}).Decide(snap, c)
+		})
+		return err
+	}
+	open := func(steps ...string) *Store {
+		t.Helper()
+		s, err := Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.migrations = append(migrations(), steps...)
+		return s
+	}
+	old := open()
+	if err := add(old, "one"); err != nil {
+		t.Fatal(err)
+	}
+	newer := open("ALTER TABLE scope ADD COLUMN note TEXT; CREATE TABLE extra(x);", "CREATE INDEX extra_x ON extra(x);")
+	if err := add(newer, "two"); err != nil {
+		t.Fatal(err)
+	}
+	if report, err := newer.Audit(t.Context(), nil); err != nil || len(report.Findings) > 0 || report.Events != 3 {
+		t.Fatalf("after the migration: %+v, %v", report, err)
+	}
+	c, err := newer.connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, err := version(c); err != nil || v != len(migrations())+2 {
+		t.Fatalf("version() = %d, %v", v, err)
+	}
+	newer.release(c, true)
+	for _, s := range []*Store{old, newer} {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	behind := open()
+	defer behind.Close()
+	err = add(behind, "three")
+	e := cadre.AsError(err)
+	if e == nil || e.Code != cadre.CodeInternal || !strings.Contains(e.Message, "a newer cadre wrote it") || e.Hint == "" {
+		t.Fatalf("a database from the future: %+v", e)
+	}
+	if err := behind.View(t.Context(), "work", func(cadre.Snap) error { return nil }); err == nil {
+		t.Fatal("a database from the future was read")
+	}
+}
+
+func TestTriggersGuardTheLog(t *testing.T) {
+	s, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	c := cadre.Command{ID: "c", Actor: cadre.Self, Door: "test", Verb: "add"}
+	if _, err := s.Update(t.Context(), "work", c, func(snap cadre.Snap) ([]cadre.Event, error) {
+		return (&cadre.TaskAdd{Subject: "kept"}).Decide(snap, c)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	db, err := s.connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.release(db, true)
+	for _, statement := range []string{
+		"UPDATE event SET line='x'", "UPDATE event SET id=id+1", "DELETE FROM event",
+		"UPDATE scope SET place='gone'",
+	} {
+		if err := db.script(t.Context(), statement); err == nil {
+			t.Errorf("%s was allowed", statement)
+		}
+	}
+}
+
+func FuzzDecodeRecord(f *testing.F) {
+	line, err := encodeRecord("work", cadre.Head{Epoch: "e", Seq: 7, Hash: "h", Fence: 1, Next: 9})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(line)
+	f.Add(line[:100])
+	f.Add([]byte("{}"))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		r := decodeRecord(line)
+		if r == nil {
+			return
+		}
+		again, err := encodeRecord(r.Scope, r.Head)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if back := decodeRecord(again); back == nil || *back != *r {
+			t.Fatalf("%+v became %+v", r, back)
+		}
+	})
+}
+
+func FuzzDecodeEvent(f *testing.F) {
+	events := []cadre.Event{{After: &cadre.Task{ID: "1", Subject: "s"}}, {Before: &cadre.Task{ID: "1"}, After: &cadre.Task{ID: "1", Owner: "o"}}}
+	_, lines, err := cadre.Seal(cadre.Head{}, "work", cadre.Command{ID: "c", Actor: cadre.Self, Verb: "v"}, events)
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, line := range lines {
+		f.Add(line)
+	}
+	f.Add([]byte(`{"seq":1,"object":{"kind":"task","id":"1"}}`))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		e, err := decodeEvent(int64(1), "hash", line)
+		if err != nil {
+			return
+		}
+		var st cadre.State
+		st.Apply(e) // a line that decodes must not break whoever applies it
+	})
+}
