@@ -101,7 +101,14 @@ func flagNames(cmd *cobra.Command) []string {
 // unknownCommand names the command most likely meant.
 func (p *program) unknownCommand(cmd *cobra.Command, args []string) error {
 	path := strings.TrimPrefix(cmd.CommandPath()+" "+args[0], "cadre ")
-	if near := nearestCommand(path); near != "" {
+	near := ""
+	if cmd == p.root && len(args) > 1 { // the noun may be wrong and the verb right
+		near = nearestCommand(path + " " + args[1])
+	}
+	if near == "" {
+		near = nearestCommand(path)
+	}
+	if near != "" {
 		return usage("cadre "+near, "there is no command %q", path)
 	}
 	return usage(cmd.CommandPath()+" --help", "there is no command %q", path)

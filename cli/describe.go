@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -37,7 +38,7 @@ func describe(e cadre.Event) string {
 			return said("created", after.Description)
 		}
 	case *cadre.Todo:
-		return count(len(after.Items), "todo")
+		return count(len(after.Items), "todo") + " of " + line(after.Owner)
 	case *cadre.Log:
 		return line(after.Reason)
 	case *cadre.Binding:
@@ -163,11 +164,24 @@ func imageFields(o cadre.Object) map[string]json.RawMessage {
 	return fields
 }
 
-// shortValue shows a field's value; of a result only what it says.
+// shortValue shows a field's value in the words of a person: of a result what it
+// says, of a list its elements, of a map its pairs.
 func shortValue(raw json.RawMessage) string {
 	var result cadre.Result
 	if json.Unmarshal(raw, &result) == nil && result.Summary != "" {
 		return firstLine(result.Summary)
+	}
+	var list []string
+	if json.Unmarshal(raw, &list) == nil {
+		return join(list)
+	}
+	var pairs map[string]json.RawMessage
+	if json.Unmarshal(raw, &pairs) == nil {
+		words := make([]string, 0, len(pairs))
+		for _, k := range slices.Sorted(maps.Keys(pairs)) {
+			words = append(words, k+"="+jsonText(pairs[k]))
+		}
+		return join(words)
 	}
 	return line(jsonText(raw))
 }

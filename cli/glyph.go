@@ -65,6 +65,8 @@ func messageState(s string) cell {
 		return cell{"✗ dead", red}
 	case "read", "acted":
 		return cell{"✓ " + s, dim}
+	case "stored":
+		return cell{"● unread", cyan}
 	}
 	return cell{"● " + line(s), cyan}
 }

@@ -38,6 +38,8 @@ func idsOf(answer any) []string {
 		return each(v, func(l *coord.GCLine) string { return string(l.Scope) })
 	case *cadre.MemberView:
 		return []string{v.Name}
+	case *coord.Joined:
+		return []string{v.Name}
 	case []*cadre.MemberView:
 		return each(v, func(m *cadre.MemberView) string { return m.Name })
 	case *cadre.MessageView:

@@ -85,10 +85,47 @@ func (pg *page) age(t time.Time) string {
 
 // ago says the same as the end of a sentence.
 func (pg *page) ago(t time.Time) string {
-	if age := pg.age(t); age != "now" {
-		return age + " ago"
+	d := pg.time.Sub(t)
+	switch {
+	case d <= -time.Second:
+		return "in " + shortDuration(-d)
+	case d < time.Second:
+		return "just now"
 	}
-	return "just now"
+	return shortDuration(d) + " ago"
+}
+
+// property is one line of what is known about an object.
+type property struct {
+	name  string
+	value cell
+}
+
+// properties prints names and values in two columns. A value that is too long for
+// the terminal goes on below itself: nothing of it is lost.
+func (pg *page) properties(list []property) {
+	width := 0
+	for _, p := range list {
+		if p.value.text != "" {
+			width = max(width, termtext.Width(p.name))
+		}
+	}
+	room := 0
+	if pg.cols > 0 {
+		room = max(20, pg.cols-width-2*gutter)
+	}
+	for _, p := range list {
+		name := termtext.Pad(p.name, width, false)
+		for i, l := range termtext.Wrap(p.value.text, room) {
+			if l == "" {
+				break
+			}
+			if i > 0 {
+				name = strings.Repeat(" ", width)
+			}
+			pg.printf("  %s  %s\n", pg.paint(dim, name), pg.paint(p.value.style, l))
+		}
+	}
 }
 
 func shortDuration(d time.Duration) string {

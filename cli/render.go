@@ -33,7 +33,9 @@ func rendererOf(name string) func(*page, any) {
 		return as((*page).team)
 	case "team delete":
 		return as((*page).teamDeleted)
-	case "team join", "member leave":
+	case "team join":
+		return as((*page).joined)
+	case "member leave", "member report":
 		return as((*page).memberLine)
 	case "member list":
 		return as((*page).memberList)
@@ -89,9 +91,16 @@ func otherRenderer(name string) func(*page, any) {
 	return nil
 }
 
-// as makes a renderer of one type of answer a renderer of any.
+// as makes a renderer of one type of answer a renderer of any. An answer that it
+// does not know is shown as JSON: better plain than not at all.
 func as[T any](render func(*page, T)) func(*page, any) {
-	return func(pg *page, answer any) { render(pg, answer.(T)) }
+	return func(pg *page, answer any) {
+		if v, ok := answer.(T); ok {
+			render(pg, v)
+		} else if err := pg.writeJSON(answer); err != nil {
+			pg.warn("%s", err)
+		}
+	}
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }

@@ -35,6 +35,7 @@ func (pg *page) whyTree(w *cadre.Why, of cadre.TaskID, depth int) {
 			continue
 		}
 		state := taskState(x.State)
+		state.text = termtext.Pad(state.text, len("* blocked"), false)
 		indent := strings.Repeat("  ", depth)
 		owner := ""
 		if x.Owner != "" {
@@ -87,9 +88,10 @@ func (pg *page) graph(g *cadre.Graph) {
 		if slices.Contains(g.Critical, v.ID) {
 			mark = cell{"*", yellow}
 		}
+		shown := slices.DeleteFunc(slices.Clone(v.BlockedBy), func(id cadre.TaskID) bool { return byID[id] == nil })
 		after := ""
-		if len(v.BlockedBy) > 0 {
-			after = "← " + join(v.BlockedBy)
+		if len(shown) > 0 {
+			after = "← " + join(shown)
 		}
 		t.add(text(wave), mark, text(string(v.ID)), taskState(v.State), text(v.Owner), faint(after), text(v.Subject))
 	}

@@ -84,16 +84,13 @@ func (pg *page) askList(asks []*cadre.Ask) {
 func (pg *page) ask(a *cadre.Ask) {
 	state := askState(a.State)
 	pg.printf("%s  %s  %s asks (%s), %s\n", pg.paint(bold, line(string(a.ID))), pg.paint(state.style, state.text), line(a.From), line(string(a.Kind)), pg.moment(&a.AskedAt))
-	t := newTable("", "")
-	t.indent = "  "
+	var list []property
 	for _, r := range [][2]string{
 		{"task", string(a.Task)}, {"member", a.Member}, {"who may answer", join(a.Approvers)}, {"deadline", pg.moment(a.Deadline)}, {"digest", a.Digest},
 	} {
-		if r[1] != "" {
-			t.add(faint(r[0]), text(r[1]))
-		}
+		list = append(list, property{r[0], text(r[1])})
 	}
-	t.print(pg)
+	pg.properties(list)
 	pg.printf("\n")
 	pg.block("  ", a.Text)
 	if a.AnsweredAt != nil {

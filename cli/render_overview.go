@@ -129,7 +129,7 @@ func (pg *page) news(v *coord.OverviewView) {
 	t := newTable(">", "", "", "")
 	t.indent = "  "
 	for _, e := range v.Changes {
-		t.add(faint(pg.age(e.Time)), text(e.Actor.String()), text(objectText(e.Object)), cell{text: describe(e)})
+		t.add(faint(pg.age(e.Time)), text(actorText(e.Actor)), text(objectText(e.Object)), cell{text: describe(e)})
 	}
 	t.print(pg)
 }

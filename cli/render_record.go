@@ -22,25 +22,37 @@ func (pg *page) eventTable(events []cadre.Event, indent string) *table {
 		t.indent = indent
 	}
 	for _, e := range events {
-		t.add(faint(eventID(e)), faint(pg.clock(e.Time)), text(e.Actor.String()), text(e.Verb), faint(objectText(e.Object)), cell{text: describe(e)})
+		t.add(faint(eventID(e)), faint(pg.clock(e.Time)), text(actorText(e.Actor)), text(e.Verb), faint(objectText(e.Object)), cell{text: describe(e)})
 	}
 	return t
 }
 
-// objectText names an object; what a scope has only one of needs no id.
+// objectText names an object as briefly as it can be told from others: ids of
+// messages and asks and the names of members speak for themselves.
 func objectText(r cadre.Ref) string {
-	if r.ID == string(r.Kind) {
+	switch r.Kind {
+	case cadre.KindTeam, cadre.KindLog, cadre.KindTodo, cadre.KindToken:
+		return string(r.Kind)
+	case cadre.KindMessage, cadre.KindAsk, cadre.KindMember:
 		return r.ID
 	}
 	return r.String()
+}
+
+// actorText names who acted: whom the operator acted as is marked.
+func actorText(a cadre.Actor) string {
+	if a.By == string(cadre.RoleOperator) {
+		return a.Name + " (op)"
+	}
+	return a.String()
 }
 
 // eventLine prints one event of a stream: no later line is known, so the columns
 // have widths that fit most.
 func (pg *page) eventLine(e cadre.Event) {
 	seq, when := termtext.Pad(eventID(e), 4, true), pg.clock(e.Time)
-	who, verb := termtext.Pad(line(e.Actor.String()), 10, false), termtext.Pad(line(e.Verb), 12, false)
-	object := line(objectText(e.Object))
+	who, verb := termtext.Pad(line(actorText(e.Actor)), 10, false), termtext.Pad(line(e.Verb), 12, false)
+	object := termtext.Pad(line(objectText(e.Object)), 7, false)
 	used := termtext.Width(seq+when+who+verb+object) + 5*gutter
 	pg.printf("%s  %s  %s  %s  %s  %s\n", pg.paint(dim, seq), pg.paint(dim, when), who, verb, pg.paint(dim, object), pg.fit(describe(e), used))
 }
@@ -52,7 +64,7 @@ func (pg *page) blame(lines []cadre.BlameLine) {
 		if derived(l) {
 			continue
 		}
-		t.add(text(l.Field), text(e.Actor.String()), faint(pg.age(e.Time)), faint(eventID(e)), text(e.Verb), cell{text: shortValue(l.Value)})
+		t.add(text(l.Field), text(actorText(e.Actor)), faint(pg.age(e.Time)), faint(eventID(e)), text(e.Verb), cell{text: shortValue(l.Value)})
 	}
 	t.print(pg)
 }

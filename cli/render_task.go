@@ -119,14 +119,9 @@ func (pg *page) taskLine(v *cadre.TaskView) {
 func (pg *page) task(v *cadre.TaskView) {
 	state := taskState(v.State)
 	pg.printf("%s  %s\n", pg.paint(bold, line(string(v.ID))), pg.paint(bold, line(v.Subject)))
-	t := newTable("", "")
-	t.indent = "  "
-	row := func(name, value string) {
-		if value != "" {
-			t.add(faint(name), cell{text: value})
-		}
-	}
-	t.add(faint("state"), cell{state.text + statusNote(v), state.style})
+	var list []property
+	row := func(name, value string) { list = append(list, property{name, cell{text: value}}) }
+	list = append(list, property{"state", cell{state.text + statusNote(v), state.style}})
 	row("owner", line(v.Owner))
 	row("waits for", join(v.WaitingOn))
 	row("blocked by", join(v.BlockedBy))
@@ -153,7 +148,7 @@ func (pg *page) task(v *cadre.TaskView) {
 	row("completed", pg.moment(v.CompletedAt))
 	row("updated", pg.moment(&v.UpdatedAt))
 	row("version", itoa(int(v.Version)))
-	t.print(pg)
+	pg.properties(list)
 	pg.taskTexts(v)
 }
 

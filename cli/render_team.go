@@ -115,6 +115,15 @@ func (pg *page) memberTable(members []*cadre.MemberView) {
 	t.print(pg)
 }
 
+// joined shows a new member, and its token, which nobody can show again.
+func (pg *page) joined(j *coord.Joined) {
+	pg.memberLine(j.MemberView)
+	if j.Token != "" {
+		pg.printf("CADRE_TOKEN=%s\n", j.Token)
+		pg.hint("it is shown only this once; give it to nobody but %s", line(j.Name))
+	}
+}
+
 func (pg *page) memberLine(m *cadre.MemberView) {
 	state := memberState(m.Member.State)
 	pg.printf("%s  %s  %s\n", line(m.AgentID), pg.paint(state.style, state.text), line(string(m.Role)))
@@ -123,26 +132,22 @@ func (pg *page) memberLine(m *cadre.MemberView) {
 func (pg *page) member(m *cadre.MemberView) {
 	pg.head(line(m.AgentID))
 	state := memberState(m.Member.State)
-	t := newTable("", "")
-	t.indent = "  "
-	t.add(faint("state"), state)
+	list := []property{{"state", state}}
 	for _, r := range [][2]string{
 		{"because", m.Evidence}, {"since", pg.moment(&m.Since)}, {"role", string(m.Role)}, {"about", m.Description},
 		{"agent type", m.AgentType}, {"model", m.Model}, {"mode", m.Mode}, {"runs by", string(m.Backend)}, {"host", m.Host},
 		{"folder", m.CWD}, {"worktree", m.Worktree}, {"session", m.Session}, {"colour", m.Color},
 		{"tasks", join(m.Tasks)}, {"joined", pg.moment(&m.JoinedAt)},
 	} {
-		if r[1] != "" {
-			t.add(faint(r[0]), text(r[1]))
-		}
+		list = append(list, property{r[0], text(r[1])})
 	}
 	if m.PlanMode {
-		t.add(faint("plan"), text("starts tasks only with an approved plan"))
+		list = append(list, property{"plan", text("starts tasks only with an approved plan")})
 	}
 	if m.Unread > 0 {
-		t.add(faint("unread"), cell{count(m.Unread, "message"), yellow})
+		list = append(list, property{"unread", cell{count(m.Unread, "message"), yellow}})
 	}
-	t.print(pg)
+	pg.properties(list)
 	if m.Prompt != "" {
 		pg.printf("\n")
 		pg.block("  ", m.Prompt)

@@ -1,0 +1,268 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cadre"
+	"cadre/coord"
+	"cadre/sqlitestore"
+)
+
+var update = flag.Bool("update", false, "write the golden files and the reference anew")
+
+// desk is a person at a terminal of 80 columns, in a world whose clock goes on
+// by a minute with each command.
+type desk struct {
+	t     *testing.T
+	dir   string
+	clock time.Time
+	color string
+	width int
+	stdin string
+	limit time.Duration // how long a command may run before it is interrupted
+}
+
+func newDesk(t *testing.T) *desk {
+	return &desk{t: t, dir: t.TempDir(), clock: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC), color: "never", width: 80, limit: time.Minute}
+}
+
+// run types a command and gives what appears, talk included, and the exit code.
+func (d *desk) run(args ...string) (string, int) {
+	d.t.Helper()
+	d.clock = d.clock.Add(time.Minute)
+	var out bytes.Buffer
+	w := bufio.NewWriter(&out)
+	p := &program{
+		stdin: strings.NewReader(d.stdin), out: w, stderr: flushed{w, &out}, cwd: filepath.Join(d.dir, "cwd"),
+		env: map[string]string{
+			"CADRE_STATE_DIR": filepath.Join(d.dir, "state"), "XDG_CACHE_HOME": filepath.Join(d.dir, "cache"), "HOME": d.dir,
+		},
+		now:    func() cadre.Time { return cadre.Time{Wall: d.clock, Boot: "boot", Up: d.clock.Sub(time.Time{})} },
+		open:   func(dir string) (cadre.Store, error) { return sqlitestore.Open(dir) },
+		inTerm: d.stdin == "", outTerm: true, errTerm: true, width: d.width,
+	}
+	ctx, cancel := context.WithTimeout(d.t.Context(), d.limit)
+	defer cancel()
+	code := p.run(ctx, append(slices.Clone(args), "--color", d.color))
+	return d.normal(out.String()), code
+}
+
+// flushed writes talk after the answer before it, as a terminal shows them.
+type flushed struct {
+	before *bufio.Writer
+	out    *bytes.Buffer
+}
+
+func (f flushed) Write(p []byte) (int, error) {
+	f.before.Flush()
+	return f.out.Write(p)
+}
+
+var hexes = regexp.MustCompile(`\b[0-9a-f]{24,128}\b`)
+
+// normal replaces what is different in every run.
+func (d *desk) normal(s string) string {
+	return hexes.ReplaceAllString(strings.ReplaceAll(s, d.dir, "/home/ann"), "…hex…")
+}
+
+// step is one command of the story.
+type step struct {
+	verb string // whose golden file shows it; empty for none
+	line string // the command line, in the shell's quoting
+	in   string
+}
+
+// story is a day of a team, told in commands: every verb has its page in it.
+func story() []step {
+	todos := `{"todos":[{"content":"Test it","activeForm":"Testing it","status":"in_progress"},{"content":"Ship it","activeForm":"Shipping it","status":"pending"}]}`
+	plan := `{"subject":"Translate the manual","blockedBy":["4"]}` + "\n" + `{"subject":"Print the manual","blockedBy":["@1"],"labels":["paper"]}` + "\n"
+	return []step{
+		{"overview", "", ""},
+		{"team create", `team create docs -d "The new manual"`, ""},
+		{"task add", `task add "Design the manual" -d "Chapters, and who reads them." --priority high --labels plan`, ""},
+		{"task add", `task add "Write the first chapter" --blocked-by 1 --owner bob`, ""},
+		{"task add", `task add "Write the first chapter"`, ""},
+		{"", `task rm 3`, ""},
+		{"task add", `task add "Draw the pictures 🎨 for 日本語 readers and for everyone else who cannot read so much text" --blocked-by 1,2`, ""},
+		{"team join", `team join docs --as bob -d "writes"`, ""},
+		{"team join", `team join docs --as eve`, ""},
+		{"task list", `task list`, ""},
+		{"task ready", `task ready`, ""},
+		{"task why", `task why 4`, ""},
+		{"task claim", `task claim 2 --as eve`, ""},
+		{"task claim", `task claim 1`, ""},
+		{"task start", `task start 1`, ""},
+		{"task start", `task start 2 --as bob`, ""},
+		{"task block", `task block 2 --by 4`, ""},
+		{"task comment", `task comment 1 "Six chapters are enough."`, ""},
+		{"task update", `task update 1 --metadata pages=120 --paths docs/manual.md`, ""},
+		{"task update", `task update 1 --subject "Design" --if-version 1`, ""},
+		{"task show", `task show 1`, ""},
+		{"task graph", `task graph`, ""},
+		{"task graph", `task graph --mermaid`, ""},
+		{"msg send", `msg send bob "Please begin with the index." --summary index`, ""},
+		{"msg broadcast", `msg broadcast "The design is nearly done."`, ""},
+		{"msg inbox", `msg inbox --as bob`, ""},
+		{"msg wait", `msg wait --timeout 1s --as eve`, ""},
+		{"msg ack", `msg ack --as bob`, ""},
+		{"overview", ``, ""},
+		{"task done", `task done 1 --result "Six chapters, see the picture" --files docs/plan.md`, ""},
+		{"task next", `task next --claim --as bob`, ""},
+		{"task next", `task next --claim --as eve`, ""},
+		{"task release", `task release 2 --as bob`, ""},
+		{"task rm", `task rm 2`, ""},
+		{"task rm", `task rm 2 --unblock`, ""},
+		{"task restore", `task restore 2`, ""},
+		{"task accept", `task accept 2`, ""},
+		{"task unblock", `task unblock 4 --by 2`, ""},
+		{"task wait", `task wait 1 --timeout 1s`, ""},
+		{"ask for", `ask for question "How many copies shall be printed?" --as bob`, ""},
+		{"ask list", `ask list`, ""},
+		{"overview", ``, ""},
+		{"ask answer", `ask answer ASK "Three hundred."`, ""},
+		{"", `task update 4 --owner eve`, ""},
+		{"ask for", `ask for plan "First the cover, then the rest." --task 4 --as eve`, ""},
+		{"ask show", `ask show ASK`, ""},
+		{"ask approve", `ask approve ASK "go on"`, ""},
+		{"", `ask for permission "run rm -rf build" --as bob`, ""},
+		{"ask reject", `ask reject ASK "not that folder"`, ""},
+		{"todo write", `todo write`, todos},
+		{"todo show", `todo show`, ""},
+		{"import", `import -`, plan},
+		{"export", `export`, ""},
+		{"member list", `member list`, ""},
+		{"member show", `member show bob`, ""},
+		{"member report", `member report waiting --evidence "for the printer" --as bob`, ""},
+		{"member leave", `member leave --as eve`, ""},
+		{"msg send", `msg send eve "come back"`, ""},
+		{"msg dead", `msg dead`, ""},
+		{"team label", `team label "The Manual"`, ""},
+		{"team show", `team show`, ""},
+		{"log", `log --limit 12`, ""},
+		{"blame", `blame 1`, ""},
+		{"diff", `diff 30 40`, ""},
+		{"at", `at 8`, ""},
+		{"undo", `undo`, ""},
+		{"watch", `watch --since 40`, ""},
+		{"audit verify", `audit verify`, ""},
+		{"audit anchor", `audit anchor`, ""},
+		{"audit export", `audit export --scope @host`, ""},
+		{"backup", `backup copy.db`, ""},
+		{"", `team create side`, ""},
+		{"team use", `team use docs`, ""},
+		{"team list", `team list`, ""},
+		{"team take", `team take side`, ""},
+		{"team delete", `team delete side`, ""},
+		{"team list", `team list --all`, ""},
+		{"team restore", `team restore side`, ""},
+		{"gc", `gc --older 1m`, ""},
+		{"gc", `gc --older 1m --apply`, ""},
+		{"overview", `--scope elsewhere`, ""},
+	}
+}
+
+// TestGolden tells the story and compares every page with what it looked like
+// when somebody last looked at it and was content.
+func TestGolden(t *testing.T) {
+	d := newDesk(t)
+	if err := os.Mkdir(filepath.Join(d.dir, "cwd"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	pages := map[string]string{}
+	for _, s := range story() {
+		line := strings.ReplaceAll(s.line, "ASK", d.lastAsk(s.line))
+		d.stdin, d.limit = s.in, time.Minute
+		if s.verb == "watch" {
+			d.limit = 300 * time.Millisecond
+		}
+		out, code := d.run(shellWords(line)...)
+		if s.verb == "" {
+			if code != 0 {
+				t.Fatalf("%s: exit code %d\n%s", s.line, code, out)
+			}
+			continue
+		}
+		if code != 0 {
+			out += fmt.Sprintf("(exit code %d)\n", code)
+		}
+		pages[s.verb] += "$ " + strings.TrimSpace("cadre "+line) + "\n" + out + "\n"
+	}
+	for _, v := range coord.Verbs() {
+		if pages[v.Name] == "" {
+			t.Errorf("%s has no page in the story", v.Name)
+		}
+	}
+	for verb, page := range pages {
+		golden(t, filepath.Join("testdata", "golden", strings.ReplaceAll(verb, " ", "-")+".txt"), page)
+	}
+}
+
+// lastAsk is the ask that a command is about: the newest that is open.
+func (d *desk) lastAsk(line string) string {
+	if !strings.Contains(line, "ASK") {
+		return ""
+	}
+	out, _ := d.run("ask", "list", "-q")
+	words := strings.Fields(out)
+	if len(words) == 0 {
+		d.t.Fatal("nothing is asked")
+	}
+	return words[len(words)-1]
+}
+
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s is out of date; look at it, then run go test ./cli -update\ngot:\n%s\nwant:\n%s", path, got, want)
+	}
+}
+
+// shellWords splits a command line as a shell does, double quotes included.
+func shellWords(s string) []string {
+	var words []string
+	var word strings.Builder
+	quoted, open := false, false
+	for _, r := range s {
+		switch {
+		case r == '"':
+			quoted, open = !quoted, true
+		case r == ' ' && !quoted:
+			if open {
+				words = append(words, word.String())
+			}
+			word.Reset()
+			open = false
+		default:
+			word.WriteRune(r)
+			open = true
+		}
+	}
+	if open {
+		words = append(words, word.String())
+	}
+	return words
+}
