@@ -1,0 +1,30 @@
+package soak_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"cadre"
+)
+
+// moment are the parts of an answer that differ between two runs of one command.
+var moment = regexp.MustCompile(`"[a-zA-Z]*(At|ince|ime)":"[^"]*",?`)
+
+// picture is what a machine knows of a list, without times:
+// two machines with the same picture were told the same commands. It shows tasks,
+// members, mail, and what every event was about.
+func (m *machine) picture(list string) string {
+	m.t.Helper()
+	var out strings.Builder
+	for _, args := range [][]string{{"task", "list"}, {"member", "list"}} {
+		fmt.Fprintln(&out, moment.ReplaceAllString(m.must(append(args, "--scope", list, "--json")...), ""))
+	}
+	for _, e := range ask[[]cadre.Event](m, "log", "--limit", "0", "--scope", list) {
+		fmt.Fprintf(&out, "%d %s %s %s\n", e.Seq, e.Actor, e.Verb, e.Object)
+		if msg, ok := e.After.(*cadre.Message); ok {
+			fmt.Fprintf(&out, "  mail from %s to %s: %s\n", msg.From, msg.To, msg.Text)
+		}
+	}
+	return out.String()
+}
