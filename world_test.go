@@ -10,13 +10,13 @@ import (
 
 // world is a scope in memory with nothing between a test and the rules.
 type world struct {
-	t     *testing.T
+	t     testing.TB
 	state State
 	now   Time
 	n     int
 }
 
-func newWorld(t *testing.T, scope Scope) *world {
+func newWorld(t testing.TB, scope Scope) *world {
 	w := &world{t: t, state: State{Name: scope}, now: Time{Wall: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), Boot: "boot-1", Up: time.Hour}}
 	open, err := OpenLog(Snap{&w.state}, "epoch-1", nil, w.now)
 	if err != nil {
@@ -27,7 +27,7 @@ func newWorld(t *testing.T, scope Scope) *world {
 }
 
 // newTeam is a world with a team that the operator leads, and some members.
-func newTeam(t *testing.T, members ...string) *world {
+func newTeam(t testing.TB, members ...string) *world {
 	w := newWorld(t, "docs")
 	w.must(operator, &TeamCreate{Name: "docs"})
 	for _, m := range members {

@@ -24,8 +24,11 @@ const (
 	TeammateIdle  HookEvent = "TeammateIdle"
 )
 
-// DefaultHookTime is how long a hook may take.
-const DefaultHookTime = 60 * time.Second
+// DefaultHookTime is how long a hook may take, unless its settings say otherwise.
+const (
+	DefaultHookTime = 60 * time.Second
+	maxHookTime     = 24 * time.Hour
+)
 
 // Hooks are commands that the user's settings.json names, in the shape that
 // Claude Code reads: exit code 2 refuses, and what the command wrote to standard
@@ -94,7 +97,7 @@ func ParseHooks(data []byte, path string, env []string) (*Hooks, error) {
 				}
 				limit := DefaultHookTime
 				if c.Timeout > 0 {
-					limit = time.Duration(c.Timeout * float64(time.Second))
+					limit = time.Duration(min(c.Timeout, maxHookTime.Seconds()) * float64(time.Second))
 				}
 				h.Commands[event] = append(h.Commands[event], HookCommand{c.Command, limit})
 			}

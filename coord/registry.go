@@ -60,7 +60,7 @@ func Verbs() []Verb {
 		{"ask reject", "Say no", `cadre ask reject a12 "too much at once"`, func() any { return &cadre.AskReject{} }},
 		{"ask answer", "Answer a question", `cadre ask answer a12 "the second one"`, func() any { return &cadre.AskAnswer{} }},
 		{"todo show", "Show your own small list", "cadre todo show", func() any { return &cadre.TodoShow{} }},
-		{"todo write", "Replace your own small list", "cadre todo write --json-input todos.json", func() any { return &cadre.TodoWrite{} }},
+		{"todo write", "Replace your own small list", "cadre todo write todos.json", func() any { return &cadre.TodoWrite{} }},
 		{"log", "Show what happened", "cadre log --limit 20", func() any { return &Log{} }},
 		{"blame", "Show who set each field of a task", "cadre blame 3", func() any { return &cadre.Blame{} }},
 		{"diff", "Show what changed between two points of the log", "cadre diff 2h", func() any { return &Diff{} }},
