@@ -1,0 +1,91 @@
+package cadre
+
+// MsgInbox lists a member's messages: the unread ones, or all.
+type MsgInbox struct {
+	Name  string `json:"name,omitempty" arg:"[NAME]" help:"whose inbox; your own without"`
+	All   bool   `json:"all,omitempty" help:"messages that were read too"`
+	After uint64 `json:"after,omitempty" help:"go on after the message with this number"`
+	Limit int    `json:"limit,omitempty" help:"at most so many"`
+}
+
+// Look lists them, oldest first. Looking marks nothing: that is what ack is for.
+func (v *MsgInbox) Look(s Snap, c Command) (any, error) {
+	d, err := look(s, c)
+	if err != nil {
+		return nil, err
+	}
+	name := d.me
+	if v.Name != "" {
+		m, err := d.recipient(v.Name)
+		if err != nil {
+			return nil, err
+		}
+		name = m.Name
+	}
+	out := []*MessageView{}
+	for m, err := range d.Inbox(name, v.After) {
+		if err != nil {
+			return nil, err
+		}
+		if !v.All && (m.ReadAt != nil || m.Dead != "") {
+			continue
+		}
+		if out = append(out, viewMessage(m)); v.Limit > 0 && len(out) == v.Limit {
+			break
+		}
+	}
+	return out, nil
+}
+
+// MsgDead lists messages that can never arrive.
+type MsgDead struct{}
+
+// Look lists them.
+func (v *MsgDead) Look(s Snap, c Command) (any, error) {
+	if _, err := look(s, c); err != nil {
+		return nil, err
+	}
+	out := []*MessageView{}
+	for m, err := range scan[*Message](s, IndexDead, "", "") {
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, viewMessage(m))
+	}
+	return out, nil
+}
+
+// AskList lists what waits for an answer.
+type AskList struct {
+	All bool `json:"all,omitempty" help:"answered ones too"`
+}
+
+// Look lists them.
+func (v *AskList) Look(s Snap, c Command) (any, error) {
+	if _, err := look(s, c); err != nil {
+		return nil, err
+	}
+	seq := s.OpenAsks()
+	if v.All {
+		seq = s.Asks()
+	}
+	asks, err := collect(seq)
+	return orEmpty(asks), err
+}
+
+// AskShow shows one ask.
+type AskShow struct {
+	ID AskID `json:"id" arg:"ID" help:"the ask"`
+}
+
+// Look shows it.
+func (v *AskShow) Look(s Snap, c Command) (any, error) {
+	if _, err := look(s, c); err != nil {
+		return nil, err
+	}
+	a, err := s.Ask(v.ID)
+	if err == nil && a == nil {
+		return nil, refuse(RuleMissing, "there is no ask %s in %s", clip(string(v.ID), 40), s.Scope()).hint("cadre ask list --all")
+	}
+	return a, err
+}

@@ -1,0 +1,261 @@
+package cadre
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// TeamJoin makes the caller, or a name, a member.
+type TeamJoin struct {
+	Team        string `json:"team,omitempty" arg:"[TEAM]" help:"the team; the current one without"`
+	Name        string `json:"name,omitempty" help:"the name to join under"`
+	AgentType   string `json:"agentType,omitempty" help:"what kind of agent it is"`
+	Model       string `json:"model,omitempty" help:"its model"`
+	Description string `json:"description,omitempty" short:"d" help:"what it is there for"`
+	PlanMode    bool   `json:"planModeRequired,omitempty" help:"it may start tasks only with an approved plan"`
+	CWD         string `json:"cwd,omitempty" door:"-" help:"where it works"`
+}
+
+// ScopeName is the team to join.
+func (v *TeamJoin) ScopeName() string { return v.Team }
+
+// Decide adds the member; a name that is taken gets -2, -3 and so on.
+func (v *TeamJoin) Decide(s Snap, c Command) ([]Event, error) {
+	d, err := begin(s, c)
+	if err != nil {
+		return nil, err
+	}
+	name := v.Name
+	if name == "" {
+		name = c.Actor.Name
+	}
+	name, _, _ = strings.Cut(name, "@")
+	if err := checkMemberName(name); err != nil {
+		return nil, err
+	}
+	if err := checkText("description", v.Description, MaxDescription); err != nil {
+		return nil, err
+	}
+	team, err := d.Team()
+	if err != nil {
+		return nil, err
+	}
+	if team == nil {
+		return nil, refuse(RuleMissing, "there is no team %s", d.Scope()).hint("cadre team list")
+	}
+	if c.Actor.Kind == ActorSession && d.rights >= works {
+		return nil, nil // this session is a member already
+	}
+	if c.Actor.Kind == ActorMember && c.Actor.By == "" {
+		return nil, refuse(RuleMember, "%s is a member already", c.Actor)
+	}
+	m := &Member{
+		Name: name, Role: RoleTeammate, AgentType: v.AgentType, Model: v.Model, Description: v.Description, PlanMode: v.PlanMode,
+		CWD: v.CWD, Session: c.Actor.Session, Backend: BackendHand, State: StateIdle, Evidence: "joined",
+	}
+	if c.Actor.Kind == ActorSession {
+		m.Backend = BackendClient
+	}
+	if err := d.join(m); err != nil {
+		return nil, err
+	}
+	return d.finish()
+}
+
+// Answer gives the new member.
+func (v *TeamJoin) Answer(s Snap, c Command, r Receipt) (any, error) {
+	for _, e := range r.Events {
+		if m, ok := e.After.(*Member); ok {
+			return s.viewMember(m, c)
+		}
+	}
+	d, err := begin(s, c)
+	if err != nil {
+		return nil, err
+	}
+	return (&MemberShow{Name: d.me}).Look(s, c)
+}
+
+// join adds a member: a free name, the next colour, and the tasks that were kept
+// for that name.
+func (d *draft) join(m *Member) error {
+	all, err := collect(d.Members())
+	if err != nil {
+		return err
+	}
+	wanted := m.Name
+	taken := func(name string) bool {
+		return slices.ContainsFunc(all, func(o *Member) bool { return strings.EqualFold(o.Name, name) })
+	}
+	var before Object
+	for i, o := range all {
+		if o.Name == wanted && o.State == StateDeparted { // the same name comes back
+			before, all = o, slices.Delete(all, i, i+1)
+			m.Color = o.Color
+			break
+		}
+	}
+	for n := 2; taken(m.Name); n++ {
+		m.Name = fmt.Sprintf("%s-%d", wanted, n)
+		before = nil
+	}
+	if m.Color == "" {
+		m.Color = nextColor(len(all))
+	}
+	m.N, m.JoinedAt, m.Since = d.number(), d.now(), d.now()
+	d.put(before, m)
+	kept, err := collect(d.Tasks(TaskQuery{Index: IndexOwner, Key: m.Name}))
+	if err != nil {
+		return err
+	}
+	for _, t := range kept {
+		if _, own := d.place[t.Ref()]; own {
+			continue // taken just now, by whoever joins with it
+		}
+		if err := d.assign(t, t.Author); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// MemberLeave takes a member out of the team: the caller, or, by the lead,
+// another. Its unfinished tasks go back in the same commit.
+type MemberLeave struct {
+	Name string `json:"name,omitempty" arg:"[NAME]" help:"who leaves; yourself without"`
+}
+
+// Decide lets the member depart.
+func (v *MemberLeave) Decide(s Snap, c Command) ([]Event, error) {
+	d, err := begin(s, c)
+	if err != nil {
+		return nil, err
+	}
+	name := d.me
+	if v.Name != "" {
+		m, err := d.recipient(v.Name)
+		if err != nil {
+			return nil, err
+		}
+		name = m.Name
+	}
+	if name == d.me && d.joins != nil {
+		return nil, refuse(RuleMissing, "%s is no member of %s", name, d.Scope()).hint("cadre member list")
+	}
+	if name == LeadName {
+		return nil, refuse(RuleMove, "the lead cannot leave its team").hint("cadre team delete")
+	}
+	if name != d.me {
+		if err := d.needLead("take a member out of the team"); err != nil {
+			return nil, err
+		}
+	}
+	if err := d.needMember(); err != nil {
+		return nil, err
+	}
+	if err := d.depart(name, "left the team"); err != nil {
+		return nil, err
+	}
+	return d.finish()
+}
+
+// depart ends a membership and gives the member's unfinished tasks back.
+func (d *draft) depart(name, why string) error {
+	if err := d.setMemberState(name, StateDeparted, why); err != nil {
+		return err
+	}
+	own, err := collect(d.Tasks(TaskQuery{Index: IndexOwner, Key: name}))
+	if err != nil {
+		return err
+	}
+	var given []string
+	for _, t := range own {
+		next := t.Clone()
+		next.Status, next.Owner, next.Lease, next.StartedAt = Pending, "", nil, nil
+		next.Fence = d.Head().Fence + 1
+		if err := d.putTask(t, next); err != nil {
+			return err
+		}
+		given = append(given, string(t.ID))
+	}
+	if len(given) == 0 || d.me == LeadName {
+		return nil
+	}
+	return d.notice(LeadName, "", "%s %s; pending again: task %s", name, why, strings.Join(given, ", "))
+}
+
+// Answer gives the member as it left.
+func (v *MemberLeave) Answer(s Snap, c Command, r Receipt) (any, error) {
+	for _, e := range r.Events {
+		if m, ok := e.After.(*Member); ok {
+			return s.viewMember(m, c)
+		}
+	}
+	return (&MemberShow{Name: v.Name}).Look(s, c)
+}
+
+// MemberReport says what a member is doing: the member itself, or the lead.
+type MemberReport struct {
+	State    MemberState `json:"state" arg:"STATE" help:"working, waiting, idle or stalled"`
+	Name     string      `json:"name,omitempty" help:"who; yourself without"`
+	Evidence string      `json:"evidence,omitempty" help:"how one can tell"`
+}
+
+// Decide records the state; the same again is no change.
+func (v *MemberReport) Decide(s Snap, c Command) ([]Event, error) {
+	d, err := begin(s, c)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains([]MemberState{StateWorking, StateWaiting, StateIdle, StateStalled}, v.State) {
+		return nil, refuse(RuleValue, "%q is not a state that can be reported: use working, waiting, idle or stalled", clip(string(v.State), 40))
+	}
+	if err := checkText("evidence", v.Evidence, MaxSubject); err != nil {
+		return nil, err
+	}
+	name := d.me
+	if v.Name != "" {
+		if name, err = d.memberName(v.Name); err != nil {
+			return nil, err
+		}
+	}
+	m, err := d.recipient(name)
+	if err != nil {
+		return nil, err
+	}
+	if m.State == StateDeparted {
+		return nil, refuse(RuleMove, "%s has left the team", m.Name).hint("cadre team join %s --name %s", d.Scope(), m.Name)
+	}
+	if name != d.me {
+		if err := d.needLead("say what another member is doing"); err != nil {
+			return nil, err
+		}
+	}
+	evidence := v.Evidence
+	if evidence == "" {
+		evidence = "said so"
+	}
+	if err := d.setMemberState(name, v.State, evidence); err != nil {
+		return nil, err
+	}
+	return d.finish()
+}
+
+// Answer gives the member.
+func (v *MemberReport) Answer(s Snap, c Command, r Receipt) (any, error) {
+	for _, e := range r.Events {
+		if m, ok := e.After.(*Member); ok {
+			return s.viewMember(m, c)
+		}
+	}
+	d, err := begin(s, c)
+	if err != nil {
+		return nil, err
+	}
+	name := v.Name
+	if name == "" {
+		name = d.me
+	}
+	return (&MemberShow{Name: name}).Look(s, c)
+}
