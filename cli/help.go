@@ -82,40 +82,63 @@ func ownArgs(name string) string {
 	return ""
 }
 
+// group is the verbs of one noun, or those that have none.
+type group struct {
+	noun, title string
+	verbs       []coord.Verb
+}
+
+// groups gives the verbs by their nouns, in the order of the registry; those
+// without one come last.
+func groups() []group {
+	var out []group
+	others := group{title: "Others"}
+	for _, v := range coord.Verbs() {
+		noun, _, two := strings.Cut(v.Name, " ")
+		i := slices.IndexFunc(out, func(g group) bool { return g.noun == noun })
+		switch {
+		case !two:
+			others.verbs = append(others.verbs, v)
+		case i >= 0:
+			out[i].verbs = append(out[i].verbs, v)
+		default:
+			out = append(out, group{noun, nounWords(noun), []coord.Verb{v}})
+		}
+	}
+	return append(out, others)
+}
+
 // writeCommands lists what stands below a command: below the root every verb, so
 // that one page shows all there is.
 func (p *program) writeCommands(b *strings.Builder, cmd *cobra.Command) {
-	var order []string
-	groups := map[string][]string{}
-	for _, v := range coord.Verbs() {
-		noun, rest, two := strings.Cut(v.Name, " ")
-		switch {
-		case cmd != p.root && cmd.Name() != noun:
-			continue
-		case !two:
-			noun, rest = "", v.Name
-		case cmd == p.root:
-			rest = v.Name
-		}
-		if noun != "" && !slices.Contains(order, noun) {
-			order = append(order, noun)
-		}
-		groups[noun] = append(groups[noun], rest+"\t"+v.Help)
+	if p.commands[cmd] != nil { // a verb has nothing below it
+		return
 	}
-	switch {
-	case p.commands[cmd] != nil: // a verb has nothing below it
-	case cmd != p.root:
-		writeTerms(b, "Commands", groups[cmd.Name()])
-	default:
-		for _, noun := range order {
-			writeTerms(b, nounWords(noun), groups[noun])
+	for _, g := range groups() {
+		title, prefix := g.title, ""
+		if cmd != p.root {
+			if g.noun != cmd.Name() {
+				continue
+			}
+			title, prefix = "Commands", g.noun+" "
 		}
-		own := groups[""]
-		for _, build := range p.ownCommands() {
-			own = append(own, build().Name()+"\t"+build().Short)
+		terms := each(g.verbs, func(v coord.Verb) string { return strings.TrimPrefix(v.Name, prefix) + "\t" + v.Help })
+		if g.noun == "" {
+			terms = append(terms, p.ownTerms()...)
 		}
-		writeTerms(b, "Others", append(own, "help\tExplain a command"))
+		writeTerms(b, title, terms)
 	}
+}
+
+// ownTerms are the commands that are no verbs.
+func (p *program) ownTerms() []string {
+	var terms []string
+	for _, build := range p.ownCommands() {
+		cmd := build()
+		terms = append(terms, cmd.Name()+"\t"+cmd.Short)
+	}
+	help := p.helpCommand()
+	return append(terms, help.Name()+"\t"+help.Short)
 }
 
 // flagTerms writes flags as terms with their explanations, as they are ordered.

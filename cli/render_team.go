@@ -134,10 +134,21 @@ func (pg *page) member(m *cadre.MemberView) {
 	state := memberState(m.Member.State)
 	list := []property{{"state", state}}
 	for _, r := range [][2]string{
-		{"because", m.Evidence}, {"since", pg.moment(&m.Since)}, {"role", string(m.Role)}, {"about", m.Description},
-		{"agent type", m.AgentType}, {"model", m.Model}, {"mode", m.Mode}, {"runs by", string(m.Backend)}, {"host", m.Host},
-		{"folder", m.CWD}, {"worktree", m.Worktree}, {"session", m.Session}, {"colour", m.Color},
-		{"tasks", join(m.Tasks)}, {"joined", pg.moment(&m.JoinedAt)},
+		{"because", m.Evidence},
+		{"since", pg.moment(&m.Since)},
+		{"role", string(m.Role)},
+		{"about", m.Description},
+		{"agent type", m.AgentType},
+		{"model", m.Model},
+		{"mode", m.Mode},
+		{"runs by", string(m.Backend)},
+		{"host", m.Host},
+		{"folder", m.CWD},
+		{"worktree", m.Worktree},
+		{"session", m.Session},
+		{"colour", m.Color},
+		{"tasks", join(m.Tasks)},
+		{"joined", pg.moment(&m.JoinedAt)},
 	} {
 		list = append(list, property{r[0], text(r[1])})
 	}

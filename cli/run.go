@@ -28,10 +28,20 @@ import (
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
 	p := &program{
 		stdin: stdin, out: bufio.NewWriterSize(stdout, 32<<10), stderr: stderr, environ: env, env: envMap(env), now: clock,
-		open: func(dir string) (cadre.Store, error) { return sqlitestore.Open(dir) },
+		open: openState,
 	}
 	p.lookAround(stdin, stdout, stderr)
 	return p.run(ctx, args)
+}
+
+// openState opens the store in a folder. Where that fails there is no store: a nil
+// *sqlitestore.Store in the interface would look like one, and be closed.
+func openState(dir string) (cadre.Store, error) {
+	s, err := sqlitestore.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // program is one call of the command line.

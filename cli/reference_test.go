@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"cadre/coord"
+)
+
+// TestReference keeps docs/commands.md what the registry says: run the tests
+// with -update after changing a verb.
+func TestReference(t *testing.T) {
+	golden(t, filepath.Join("..", "docs", "commands.md"), reference())
+}
+
+const referenceHead = `# Commands
+
+This page is made from the program; do not edit it.
+
+Standard output is data and standard error is talk. With ` + "`--json`" + ` an answer is exactly one JSON document, with
+` + "`--jsonl`" + ` one document a line, with ` + "`--quiet`" + ` ids, one a line. An error with ` + "`--json`" + ` is
+` + "`" + `{"error":{"code","message","hint","rule"}}` + "`" + ` on standard output. ` + "`cadre`" + ` alone shows one screen: what needs you, who does
+what, what changed since you last looked, and what to type next.
+
+`
+
+const exitTable = `## Exit codes
+
+| code | means | ` + "`error.code`" + ` |
+|---|---|---|
+| 0 | done | |
+| 1 | failure, or an audit with findings | internal |
+| 2 | usage: the call makes no sense | usage |
+| 3 | not found | not_found |
+| 4 | conflict: lost race, stale version, exists already | conflict |
+| 5 | blocked: dependency, gate, cycle, no such move | blocked |
+| 6 | not allowed | not_allowed |
+| 7 | needs a person | needs_person |
+| 8 | time or budget ran out | timeout |
+
+## Environment
+
+| variable | what it does |
+|---|---|
+| CADRE_STATE_DIR | the state folder; else XDG_STATE_HOME/cadre, else ~/.local/state/cadre |
+| XDG_CACHE_HOME | where it is noted what you last looked at |
+| CADRE_SCOPE, CLAUDE_CODE_TASK_LIST_ID | the list to work on, where --scope is not given |
+| CADRE_TOKEN | who you are, for members and services |
+| CADRE_SESSION, CLAUDE_CODE_SESSION_ID | the session of the agent that calls |
+| CLAUDE_CONFIG_DIR | the folder of the settings.json whose hooks are run; else ~/.claude |
+| NO_COLOR | no colour, whatever else is set |
+`
+
+// reference writes the page.
+func reference() string {
+	p := &program{out: bufio.NewWriter(&bytes.Buffer{}), stderr: &bytes.Buffer{}}
+	p.buildTree(nil, true)
+	p.bindAll()
+	var b strings.Builder
+	b.WriteString(referenceHead)
+	b.WriteString("## Flags of every command\n\n")
+	markdownTerms(&b, flagTerms(p.root.PersistentFlags()))
+	b.WriteString(exitTable)
+	for _, g := range groups() {
+		b.WriteString("\n## " + g.title + "\n")
+		for _, v := range g.verbs {
+			p.markdownVerb(&b, v)
+		}
+	}
+	b.WriteString("\n## Besides\n\n")
+	markdownTerms(&b, p.ownTerms())
+	return strings.TrimRight(b.String(), "\n") + "\n"
+}
+
+func (p *program) markdownVerb(b *strings.Builder, v coord.Verb) {
+	cmd, _, err := p.root.Find(strings.Fields(v.Name))
+	if err != nil {
+		panic(err)
+	}
+	b.WriteString("\n### cadre " + v.Name + "\n\n" + v.Help + ".\n\n```\n" + p.usageLine(cmd) + "\n```\n\n")
+	args, _ := split(p.commands[cmd].fields)
+	terms := each(args, func(f field) string { return f.usage() + "\t" + f.help })
+	markdownTerms(b, append(terms, flagTerms(p.ownFlags(cmd))...))
+	b.WriteString("Example: `" + v.Example + "`\n")
+}
+
+func markdownTerms(b *strings.Builder, terms []string) {
+	if len(terms) == 0 {
+		return
+	}
+	b.WriteString("| | |\n|---|---|\n")
+	for _, t := range terms {
+		term, text, _ := strings.Cut(t, "\t")
+		b.WriteString("| `" + term + "` | " + strings.ReplaceAll(text, "|", "\\|") + " |\n")
+	}
+	b.WriteString("\n")
+}
