@@ -41,8 +41,8 @@ soak: needs $(BIN) ## the long tests with their full counts, and 60 s of fuzzing
 
 .PHONY: bench
 bench: $(BIN) ## measure, side by side with what each number is compared to
-	@scripts/need taskwarrior
-	go test -run '^$$' -bench . -benchtime 1x ./bench/...
+	@scripts/need taskwarrior nodejs
+	go test -run '^$$' -bench . -benchtime 1x -timeout 60m ./bench/...
 
 .PHONY: docs
 docs: ## write again what is generated: the command reference, golden files

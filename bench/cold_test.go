@@ -1,0 +1,129 @@
+//go:build unix
+
+package bench
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+)
+
+// sizes are the lengths of the lists that growth is looked at with.
+func sizes() []int {
+	most := 100_000
+	if n, err := strconv.Atoi(os.Getenv("CADRE_BENCH_TASKS")); err == nil {
+		most = n
+	}
+	var out []int
+	for n := 100; n <= most; n *= 10 {
+		out = append(out, n)
+	}
+	return out
+}
+
+// BenchmarkStart is what a process costs that has nothing to do.
+func BenchmarkStart(b *testing.B) {
+	b.ReportMetric(0, "ns/op")
+	h := newHome(b, "start")
+	version := &contender{name: "cadre version", args: fixed(world.cadre, "version")}
+	bare := &contender{name: "bare", args: fixed(world.bare)}
+	race(b, h, 5*rounds(0), version, bare)
+	world.report.times("version, CPU", version.cpu.median(), "bare Go program", bare.cpu.median(), atMost(3))
+	world.report.times("version, wall", version.wall.median(), "bare Go program", bare.wall.median(), nil)
+}
+
+// BenchmarkEmpty is the first tasks of a list, each added by a process.
+func BenchmarkEmpty(b *testing.B) {
+	b.ReportMetric(0, "ns/op")
+	h := newHome(b, "empty")
+	add := &contender{name: "cadre task add", args: fixed(world.cadre, "task", "add", "a task")}
+	other := &contender{name: "task add", args: fixed("task", "add", "a task")}
+	race(b, h, rounds(0), add, other)
+	world.report.times("task add, empty list", add.wall.median(), "taskwarrior", other.wall.median(), atMost(1.5))
+}
+
+// BenchmarkCold starts a process for every command, on lists of growing length.
+func BenchmarkCold(b *testing.B) {
+	b.ReportMetric(0, "ns/op")
+	world.report.growth = append(world.report.growth, "tasks\tadd\ttw add\tnext --claim\ttw start\tlist\tlist --json\ttw list\tnode -e 0\t")
+	claims := map[int]*contender{}
+	for _, size := range sizes() {
+		claims[size] = cold(b, size)
+	}
+	if few, many := claims[1000], claims[100_000]; few != nil && many != nil {
+		world.report.times("next --claim of 100,000", many.wall.median(), "the same of 1,000", few.wall.median(), atMost(1.5))
+	}
+}
+
+func cold(b *testing.B, size int) *contender {
+	h := newHome(b, fmt.Sprintf("cold-%d", size))
+	fill(b, h, size)
+	// Taskwarrior is told which task to start. Cadre finds out, and each claim is
+	// another member's: who has a task in progress would get the same again.
+	for n := range rounds(size) + 1 {
+		h.run(b, world.cadre, "task", "comment", "1", "here I am", "--as", "member-"+strconv.Itoa(n+1))
+	}
+	add := &contender{name: "cadre task add", args: fixed(world.cadre, "task", "add", "one more task")}
+	claim := &contender{name: "cadre task next --claim", args: func(n int) []string {
+		return []string{world.cadre, "task", "next", "--claim", "--as", "member-" + strconv.Itoa(n+2)}
+	}}
+	list := &contender{name: "cadre task list", args: fixed(world.cadre, "task", "list")}
+	listJSON := &contender{name: "cadre task list --json", args: fixed(world.cadre, "task", "list", "--json")}
+	twAdd := &contender{name: "task add", args: fixed("task", "add", "one more task")}
+	twStart := &contender{name: "task start", args: func(n int) []string { return []string{"task", strconv.Itoa(n + 2), "start"} }}
+	twList := &contender{name: "task list", args: fixed("task", "list")}
+	node := &contender{name: "node -e 0", args: fixed("node", "-e", "0")}
+	all := []*contender{add, twAdd, claim, twStart, list, listJSON, twList, node}
+	race(b, h, rounds(size), all...)
+
+	row := strconv.Itoa(size) + "\t"
+	for _, c := range all {
+		row += fmt.Sprintf("%s / %s\t", short(millis(c.wall.median())), short(millis(c.cpu.median())))
+	}
+	world.report.growth = append(world.report.growth, row)
+	if size == 10_000 {
+		r := &world.report
+		r.times("task add, 10,000 tasks", add.wall.median(), "taskwarrior", twAdd.wall.median(), atMost(1./10))
+		r.times("next --claim, 10,000 tasks", claim.wall.median(), "taskwarrior start", twStart.wall.median(), atMost(1./15))
+		r.times("next --claim, 10,000 tasks", claim.wall.median(), "node -e 0", node.wall.median(), atMost(1./6))
+		r.times("task list, 10,000 tasks", list.wall.median(), "taskwarrior", twList.wall.median(), atMost(1./4))
+		r.times("task list --json, 10,000 tasks", listJSON.wall.median(), "taskwarrior list", twList.wall.median(), nil)
+	}
+	return claim
+}
+
+// fill gives both programs the same tasks.
+func fill(tb testing.TB, h home, size int) {
+	tb.Helper()
+	ours, theirs := filepath.Join(h.dir, "tasks.jsonl"), filepath.Join(h.dir, "tasks.json")
+	writeLines(tb, ours, size, func(w *bufio.Writer, n int) {
+		fmt.Fprintf(w, `{"subject":"task number %d","description":"what is to be done about number %d, in a few words"}`+"\n", n, n)
+	})
+	writeLines(tb, theirs, size, func(w *bufio.Writer, n int) {
+		fmt.Fprintf(w, `{"description":"task number %d","status":"pending","entry":"20260101T000000Z"}`+"\n", n)
+	})
+	h.run(tb, world.cadre, "import", ours, "--quiet")
+	h.run(tb, "task", "import", theirs)
+	h.run(tb, "task", "list") // it numbers new tasks at the first look
+}
+
+func writeLines(tb testing.TB, path string, n int, line func(*bufio.Writer, int)) {
+	tb.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	w := bufio.NewWriter(f)
+	for i := range n {
+		line(w, i+1)
+	}
+	if err := w.Flush(); err != nil {
+		tb.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		tb.Fatal(err)
+	}
+}

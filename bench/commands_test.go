@@ -1,0 +1,141 @@
+//go:build unix
+
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"cadre"
+	"cadre/memstore"
+)
+
+// BenchmarkCommands is durable commands in one process: one caller beside a loop
+// of the system calls alone, and many beside one and beside a store in memory.
+func BenchmarkCommands(b *testing.B) {
+	b.ReportMetric(0, "ns/op")
+	h := newHome(b, "commands")
+	const many = 64
+	disk, memory := newCaller(openStore(b, h.state()), "writer"), newCaller(memstore.New(), "writer")
+	calls := newSyscalls(b, h, walBytes(b, h))
+	add := func(c caller) func(int) error {
+		return func(i int) error {
+			return c.do("task add", &cadre.TaskAdd{Subject: fmt.Sprint("a task of caller ", i)})
+		}
+	}
+	all := []struct {
+		callers int
+		one     func(int) error
+		rates   []float64
+	}{{1, add(disk), nil}, {1, calls.one, nil}, {many, add(disk), nil}, {many, add(memory), nil}}
+	for round := range rounds(10_000) + 1 {
+		for i := range all {
+			c := &all[(i+round)%len(all)]
+			if got := rate(b, c.callers, 150*time.Millisecond, c.one); round > 0 {
+				c.rates = append(c.rates, got)
+			}
+		}
+	}
+	median := func(i int) float64 {
+		sorted := slices.Sorted(slices.Values(all[i].rates))
+		return sorted[len(sorted)/2]
+	}
+	r := &world.report
+	r.compare("one caller, commands", median(0), "/s", "its system calls alone", median(1), atLeast(0.7))
+	// The goal is the lesser of five times one caller and half of what memory gives.
+	five, half := 5*median(0), median(3)/2
+	if five < half {
+		r.compare("64 callers, commands", median(2), "/s", "one caller", median(0), atLeast(5))
+		r.compare("64 callers, commands", median(2), "/s", "64 callers in memory", median(3), nil)
+	} else {
+		r.compare("64 callers, commands", median(2), "/s", "one caller", median(0), nil)
+		r.compare("64 callers, commands", median(2), "/s", "64 callers in memory", median(3), atLeast(0.5))
+	}
+}
+
+// syscalls does what a commit of one command asks of the system, and nothing
+// else: take the lock, write the frames of the log, sync, write the head record,
+// give the lock back; and every so often what a checkpoint asks.
+type syscalls struct {
+	lock, wal, db *os.File
+	heads         string
+	frames        int // of one commit
+	at            int // frames since the checkpoint
+	page          []byte
+}
+
+const (
+	pageSize    = 4096
+	frameHeader = 24
+	headRecord  = 640
+	checkpoint  = 256 // frames
+)
+
+func newSyscalls(tb testing.TB, h home, bytes int) *syscalls {
+	tb.Helper()
+	dir := filepath.Join(h.dir, "syscalls")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		tb.Fatal(err)
+	}
+	s := &syscalls{heads: filepath.Join(dir, "head"), frames: bytes / (pageSize + frameHeader), page: make([]byte, pageSize)}
+	for name, f := range map[string]**os.File{"lock": &s.lock, "wal": &s.wal, "db": &s.db} {
+		var err error
+		if *f, err = os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+			tb.Fatal(err)
+		}
+		tb.Cleanup(func() { (*f).Close() })
+	}
+	return s
+}
+
+func (s *syscalls) one(int) error {
+	if err := syscall.Flock(int(s.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return err
+	}
+	for range s.frames {
+		at := int64(s.at * (pageSize + frameHeader))
+		_, err := s.wal.WriteAt(s.page[:frameHeader], at)
+		_, err2 := s.wal.WriteAt(s.page, at+frameHeader)
+		if err := errors.Join(err, err2); err != nil {
+			return err
+		}
+		s.at++
+	}
+	if err := s.wal.Sync(); err != nil {
+		return err
+	}
+	if s.at >= checkpoint {
+		if err := s.checkpoint(); err != nil {
+			return err
+		}
+	}
+	head, err := os.OpenFile(s.heads, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = head.WriteAt(s.page[:headRecord], 0)
+	return errors.Join(err, head.Close(), syscall.Flock(int(s.lock.Fd()), syscall.LOCK_UN))
+}
+
+// checkpoint writes each page that the log holds, once, into the database.
+func (s *syscalls) checkpoint() error {
+	if err := s.wal.Sync(); err != nil {
+		return err
+	}
+	pages := 3 * s.frames // the same ones again and again, and a few new ones
+	for i := range pages {
+		_, err := s.wal.ReadAt(s.page, int64(i*(pageSize+frameHeader)+frameHeader))
+		_, err2 := s.db.WriteAt(s.page, int64(i*pageSize))
+		if err := errors.Join(err, err2); err != nil {
+			return err
+		}
+	}
+	s.at = 0
+	return s.db.Sync()
+}
