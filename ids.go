@@ -32,11 +32,9 @@ const maxScope = 200
 
 // ParseScope makes a scope of a name that came from outside, as Claude Code
 // does for its folders: every character but letters, digits, - and _ becomes -.
-// Two names with one folder are therefore one scope.
+// Two names with one folder are therefore one scope, and no name from outside
+// means the Host scope.
 func ParseScope(name string) (Scope, error) {
-	if Scope(name) == Host {
-		return Host, nil
-	}
 	if name == "" {
 		return "", refuse(RuleName, "a scope needs a name").hint("cadre team list")
 	}
