@@ -87,8 +87,10 @@ func (a *audit) columns(sc *scope, seq cadre.Seq, r *rows, line []byte) {
 		return // the chain says so
 	}
 	for _, c := range []struct{ what, have, want string }{
-		{"list number", text(r.val[1]), text(sc.id)}, {"kind", text(r.val[2]), string(e.Object.Kind)},
-		{"object", text(r.val[3]), e.Object.ID}, {"command", text(r.val[4]), e.Command},
+		{"list number", text(r.val[1]), text(sc.id)},
+		{"kind", text(r.val[2]), string(e.Object.Kind)},
+		{"object", text(r.val[3]), e.Object.ID},
+		{"command", text(r.val[4]), e.Command},
 	} {
 		if c.have != c.want {
 			a.find(sc.name, fmt.Sprintf("event %d", seq), "is filed under %s %q and says %q", c.what, c.have, c.want)

@@ -21,7 +21,7 @@ func (b *batch) move(r *request, sc *scope) (receipt cadre.Receipt, refused, fai
 		return receipt, nil, err
 	}
 	if sc.id == 0 {
-		snap = cadre.Snap{Source: sc.source(b.c)} // MarkMove refuses it
+		snap = cadre.Snap{Source: b.s.source(b.c, sc)} // MarkMove refuses it
 	}
 	mark, err := cadre.MarkMove(snap, *r.to, r.cmd.Now)
 	if err != nil {

@@ -46,8 +46,8 @@ func scanScope(name cadre.Scope, v []driver.Value) (*scope, error) {
 	return sc, nil
 }
 
-func (sc *scope) source(c *conn) *source {
-	return &source{c: c, id: sc.id, name: sc.name, head: sc.head}
+func (s *Store) source(c *conn, sc *scope) *source {
+	return &source{c: c, id: sc.id, name: sc.name, head: sc.head, objects: &s.objects}
 }
 
 // scope gives a scope as this transaction left it. The first time it holds the
@@ -124,7 +124,7 @@ func (b *batch) open(sc *scope, c cadre.Command) (cadre.Snap, []cadre.Event, err
 			return cadre.Snap{}, nil, err
 		}
 	}
-	snap := cadre.Snap{Source: sc.source(b.c)}
+	snap := cadre.Snap{Source: b.s.source(b.c, sc)}
 	if sc.head.Epoch != "" && sc.missing == nil {
 		return snap, nil, nil
 	}

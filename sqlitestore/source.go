@@ -18,6 +18,8 @@ type source struct {
 	name  cadre.Scope
 	head  cadre.Head
 	until cadre.Seq // History ends here; 0 is no end
+
+	objects *objects
 }
 
 var _ cadre.Source = (*source)(nil)
@@ -35,37 +37,7 @@ func (s *source) Get(r cadre.Ref) (cadre.Object, error) {
 	if err != nil || v == nil {
 		return nil, err
 	}
-	return cadre.DecodeObject(r.Kind, data(v[0]))
-}
-
-const scanEntries = "SELECT o.kind,o.data FROM entry e CROSS JOIN object o ON o.id=e.object WHERE e.scope=? AND e.list=? AND e.key>=? AND e.key<? ORDER BY e.key"
-
-func (s *source) Scan(i cadre.Index, prefix, after string) iter.Seq2[cadre.Object, error] {
-	return func(yield func(cadre.Object, error) bool) {
-		if s.id == 0 {
-			return
-		}
-		from, to := keyRange(prefix, after)
-		r, err := s.c.query(context.Background(), scanEntries, s.id, string(i), from, to)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		defer r.close()
-		for {
-			ok, err := r.next()
-			if !ok && err == nil {
-				return
-			}
-			var o cadre.Object
-			if err == nil {
-				o, err = cadre.DecodeObject(cadre.Kind(text(r.val[0])), data(r.val[1]))
-			}
-			if !yield(o, err) || err != nil {
-				return
-			}
-		}
-	}
+	return decode(s.objects.plan(r.Kind), r.Kind, data(v[0]))
 }
 
 const countEntries = "SELECT count(*) FROM entry WHERE scope=? AND list=? AND key>=? AND key<?"

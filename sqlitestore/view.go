@@ -42,7 +42,7 @@ func (s *Store) View(ctx context.Context, name cadre.Scope, look func(cadre.Snap
 		if sc.place == cadre.Archive {
 			return archived(name)
 		}
-		return look(cadre.Snap{Source: sc.source(c)})
+		return look(cadre.Snap{Source: s.source(c, sc)})
 	})
 }
 
@@ -67,7 +67,7 @@ func (s *Store) At(ctx context.Context, name cadre.Scope, seq cadre.Seq, look fu
 		if err != nil {
 			return err
 		}
-		log := sc.source(c)
+		log := s.source(c, sc)
 		log.until = seq
 		return look(cadre.Snap{Source: past{then, log}})
 	})
