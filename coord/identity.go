@@ -82,7 +82,7 @@ func (c *Coord) identify(ctx context.Context, p Place) (cadre.Actor, error) {
 
 // TokenHash is what is kept of a token.
 func TokenHash(token string) string {
-	sum := sha256.Sum256([]byte("cadre token\x00" + token))
+	sum := sha256.Sum256([]byte("token of cadre\x00" + token))
 	return hex.EncodeToString(sum[:])
 }
 

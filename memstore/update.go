@@ -71,7 +71,7 @@ func (l *list) update(ctx context.Context, name cadre.Scope, c cadre.Command, de
 func run(decide cadre.Decide, snap cadre.Snap, c cadre.Command) (events []cadre.Event, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = cadre.Fault(fmt.Errorf("panic: %v", p), "cadre doctor", "deciding %s", c.Verb)
+			err = cadre.Fault(fmt.Errorf("panic: %v", p), "cadre audit verify", "deciding %s", c.Verb)
 		}
 	}()
 	return decide(snap)

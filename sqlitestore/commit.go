@@ -143,7 +143,7 @@ func (b *batch) run(r *request) (receipt cadre.Receipt, refused, failed error) {
 func decide(r *request, snap cadre.Snap) (events []cadre.Event, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = cadre.Fault(fmt.Errorf("panic: %v", p), "cadre doctor", "deciding %s", r.cmd.Verb)
+			err = cadre.Fault(fmt.Errorf("panic: %v", p), "cadre audit verify", "deciding %s", r.cmd.Verb)
 		}
 	}()
 	return r.decide(snap)

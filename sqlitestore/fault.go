@@ -23,7 +23,7 @@ func (s *Store) fault(err error, doing string) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	hint := "cadre doctor"
+	hint := "cadre audit verify"
 	switch code(err) {
 	case lib.SQLITE_FULL:
 		hint = "df -h " + s.dir

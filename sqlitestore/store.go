@@ -78,7 +78,7 @@ func Brief() Option { return func(s *Store) { s.brief = true } }
 func Open(dir string, options ...Option) (*Store, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, cadre.Fault(err, "cadre doctor", "finding the state folder")
+		return nil, cadre.Fault(err, "cadre audit verify", "finding the state folder")
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, cadre.Fault(err, "ls -ld "+filepath.Dir(dir), "creating the state folder %s", dir)
