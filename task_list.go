@@ -69,10 +69,6 @@ func (s Snap) viewTasks(tasks iter.Seq2[*Task, error], whole bool, limit int, ke
 			break
 		}
 	}
-	edges := s.Tasks(TaskQuery{Index: IndexBlocker})
-	if whole {
-		edges = valuesOf(all)
-	}
 	around, err := s.around()
 	if err != nil {
 		return nil, err
@@ -93,8 +89,23 @@ func (s Snap) viewTasks(tasks iter.Seq2[*Task, error], whole bool, limit int, ke
 			}
 		}
 	}
-	return views, s.fillEdges(views, known, edges)
+	if whole {
+		return views, s.fillEdges(views, known, valuesOf(all))
+	}
+	if len(views) > few {
+		return views, s.fillEdges(views, known, s.Tasks(TaskQuery{Index: IndexBlocker}))
+	}
+	for _, v := range views {
+		if err := s.fillOne(v); err != nil {
+			return nil, err
+		}
+	}
+	return views, nil
 }
+
+// few is up to how many tasks are looked up one by one, so that a short answer
+// costs the same in a long list as in a short one.
+const few = 64
 
 func valuesOf(tasks map[TaskID]*Task) iter.Seq2[*Task, error] {
 	return func(yield func(*Task, error) bool) {

@@ -121,23 +121,8 @@ func (s Snap) viewTask(id TaskID, _ Command) (*TaskView, error) {
 	for _, b := range open {
 		v.WaitingOn = append(v.WaitingOn, b.ID)
 	}
-	for w, err := range s.Blocks(id) {
-		if err != nil {
-			return nil, err
-		}
-		v.Blocks = append(v.Blocks, w.ID)
-	}
-	for c, err := range s.Comments(id) {
-		if err != nil {
-			return nil, err
-		}
-		v.Comments = append(v.Comments, CommentView{c.Author, c.Content, c.At})
-	}
-	for r, err := range s.References(id) {
-		if err != nil {
-			return nil, err
-		}
-		v.References = append(v.References, r.other(id))
+	if err := s.fillOne(v); err != nil {
+		return nil, err
 	}
 	asked, err := s.Count(IndexTaskAsk, prefixKey(string(id)))
 	if err != nil {
@@ -151,6 +136,30 @@ func (s Snap) viewTask(id TaskID, _ Command) (*TaskView, error) {
 	}
 	v.State = stateOf(t, owner, asked > 0)
 	return v, nil
+}
+
+// fillOne adds to a view what stands on other objects: the tasks that wait for
+// it, its comments and its references.
+func (s Snap) fillOne(v *TaskView) error {
+	for w, err := range s.Blocks(v.ID) {
+		if err != nil {
+			return err
+		}
+		v.Blocks = append(v.Blocks, w.ID)
+	}
+	for c, err := range s.Comments(v.ID) {
+		if err != nil {
+			return err
+		}
+		v.Comments = append(v.Comments, CommentView{c.Author, c.Content, c.At})
+	}
+	for r, err := range s.References(v.ID) {
+		if err != nil {
+			return err
+		}
+		v.References = append(v.References, r.other(v.ID))
+	}
+	return nil
 }
 
 // viewDeleted shows a task that was just removed.
