@@ -149,7 +149,13 @@ func TestDeletingNamesTheLiving(t *testing.T) {
 		t.Errorf("%q", e.Message)
 	}
 	w.refused(RuleLead, as("hand"), &TeamClose{Force: true})
+	id := w.add("work")
+	w.must(session("aaaaaaaa-1111"), &TaskStart{ID: id})
+	kept := w.must(operator, &TaskAdd{Subject: "kept", Owner: "hand"}).(*Added).ID
 	w.must(operator, &TeamClose{Force: true})
+	if w.task(id).Owner != "" || w.task(kept).Owner != "hand" {
+		t.Errorf("afterwards %s has %q and %s has %q", id, w.task(id).Owner, kept, w.task(kept).Owner)
+	}
 }
 
 func TestLeavingGivesTasksBack(t *testing.T) {

@@ -159,7 +159,7 @@ func (v *TeamLabel) Answer(s Snap, c Command, _ Receipt) (any, error) {
 }
 
 // TeamClose is the first half of deleting a team: it refuses while members are
-// alive, and lets everyone depart. The store then moves the scope away.
+// alive, or lets them depart. The store then moves the scope away.
 type TeamClose struct {
 	Force bool `json:"force,omitempty"`
 }
@@ -181,7 +181,7 @@ func (v *TeamClose) Decide(s Snap, c Command) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	var alive []string
+	var alive []string // hand-driven members are not: they wait in the archive
 	for _, m := range members {
 		if m.alive() {
 			alive = append(alive, m.Name)
@@ -194,11 +194,9 @@ func (v *TeamClose) Decide(s Snap, c Command) ([]Event, error) {
 	if err := d.needLead("delete the team"); err != nil {
 		return nil, err
 	}
-	for _, m := range members {
-		if m.Role != RoleLead {
-			if err := d.setMemberState(m.Name, StateDeparted, "the team was deleted"); err != nil {
-				return nil, err
-			}
+	for _, name := range alive {
+		if err := d.depart(name, "left when the team was deleted"); err != nil {
+			return nil, err
 		}
 	}
 	return d.finish()
