@@ -25,6 +25,7 @@ import (
 
 // Run carries out one command line and gives the exit code. The environment is
 // the one passed, in the form of os.Environ; a cancelled context ends what waits.
+// It is for a process that ends afterwards: the database may be left open to that.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
 	p := &program{
 		stdin: stdin, out: bufio.NewWriterSize(stdout, 32<<10), stderr: stderr, environ: env, env: envMap(env), now: clock,
@@ -37,7 +38,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 // openState opens the store in a folder. Where that fails there is no store: a nil
 // *sqlitestore.Store in the interface would look like one, and be closed.
 func openState(dir string) (cadre.Store, error) {
-	s, err := sqlitestore.Open(dir)
+	s, err := sqlitestore.Open(dir, sqlitestore.Brief())
 	if err != nil {
 		return nil, err
 	}

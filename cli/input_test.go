@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"cadre"
+)
+
+func TestReadImport(t *testing.T) {
+	lines, err := readImport(strings.NewReader("\ufeff{\"subject\":\"a\",\"x\":1}\r\n {\"subject\":\"b\",\"priority\":5} \n\n\n"))
+	if err != nil || len(lines) != 2 || lines[1].Priority != "5" {
+		t.Fatalf("readImport() = %+v, %v", lines, err)
+	}
+}
+
+func TestReadImportNamesTheLine(t *testing.T) {
+	for _, test := range []struct{ in, want string }{
+		{"", "nothing to import"},
+		{"\n\n", "nothing to import"},
+		{"null\n", "line 1 is not a JSON object"},
+		{"[]\n", "line 1 is not a JSON object"},
+		{"{\"subject\":\"a\"}\n{", "line 2: not valid JSON"},
+		{"{\"subject\":\"a\"}{}", "line 1: not valid JSON"},
+		{"{\"subject\":5}", `line 1: "subject" cannot be a number`},
+		{"{\"subject\":\"a\"}\n\n{\"subject\":\"b\"}", "line 2 is empty"},
+		{"{\"subject\":\"\xff\"}", "line 1 is not valid UTF-8"},
+		{"{\"subject\":\"a\"}\n{\"subject\":\"" + strings.Repeat("x", maxImportLine) + "\"}", "line 2 is longer than 1048576 bytes"},
+		{strings.Repeat("{\"subject\":\"a\"}\n", cadre.MaxTasks+1), "more than 100000 lines"},
+	} {
+		_, err := readImport(strings.NewReader(test.in))
+		if !errors.Is(err, cadre.ErrUsage) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("readImport(%.40q) = %v, want %q", test.in, err, test.want)
+		}
+	}
+}
+
+// FuzzReadImport: whatever a file holds, it is read or refused with a usage error.
+func FuzzReadImport(f *testing.F) {
+	f.Add(`{"subject":"a","blockedBy":["@1"]}`)
+	f.Add("\x00{}\n")
+	f.Fuzz(func(t *testing.T, s string) {
+		lines, err := readImport(strings.NewReader(s))
+		if err != nil && !errors.Is(err, cadre.ErrUsage) || err == nil && len(lines) == 0 {
+			t.Fatalf("readImport(%q) = %d lines, %v", s, len(lines), err)
+		}
+	})
+}

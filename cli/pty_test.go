@@ -1,0 +1,219 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+
+	"cadre/internal/termtext"
+)
+
+// terminal is a person's terminal with a home of its own.
+type terminal struct {
+	t    *testing.T
+	dir  string
+	cols uint16
+	env  []string
+}
+
+func newTerminal(t *testing.T) *terminal {
+	return &terminal{t: t, dir: t.TempDir(), cols: 60}
+}
+
+func (w *terminal) command(args ...string) *exec.Cmd {
+	w.t.Helper()
+	path, err := exec.LookPath("cadre")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	cmd := exec.CommandContext(w.t.Context(), path, args...)
+	cmd.Dir = w.dir
+	cmd.Env = append([]string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + w.dir, "TERM=xterm", "CADRE_STATE_DIR=" + filepath.Join(w.dir, "state"),
+		"CLAUDE_CONFIG_DIR=" + filepath.Join(w.dir, "claude"), "XDG_CACHE_HOME=" + filepath.Join(w.dir, "cache"),
+	}, w.env...)
+	return cmd
+}
+
+// run types a command at the terminal and gives all that appeared.
+func (w *terminal) run(args ...string) (string, int) {
+	w.t.Helper()
+	cmd := w.command(args...)
+	f, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: w.cols})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer f.Close()
+	var out bytes.Buffer
+	out.ReadFrom(f) // ends with an error when the other side closes
+	return out.String(), exitOf(w.t, cmd.Wait())
+}
+
+// pipe runs a command without a terminal.
+func (w *terminal) pipe(args ...string) (string, int) {
+	w.t.Helper()
+	out, err := w.command(args...).CombinedOutput()
+	return string(out), exitOf(w.t, err)
+}
+
+func exitOf(t *testing.T, err error) int {
+	t.Helper()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return exit.ExitCode()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return 0
+}
+
+func (w *terminal) must(args ...string) string {
+	w.t.Helper()
+	out, code := w.run(args...)
+	if code != 0 {
+		w.t.Fatalf("%v: exit code %d\n%s", args, code, out)
+	}
+	return out
+}
+
+func TestTerminalHasColourAndFits(t *testing.T) {
+	w := newTerminal(t)
+	w.must("task", "add", "A subject that is much longer than the sixty columns of this terminal, 日本語 and 🎨 included")
+	w.must("task", "start", "1")
+	out := w.must("task", "list")
+	if !strings.Contains(out, "\x1b[36m● running\x1b[0m") {
+		t.Errorf("no colour on a terminal: %q", out)
+	}
+	for l := range strings.SplitSeq(out, "\n") {
+		shown := strings.NewReplacer("\r", "", "\x1b[0m", "", "\x1b[2m", "", "\x1b[36m", "").Replace(l)
+		if n := termtext.Width(shown); n > int(w.cols) {
+			t.Errorf("a line takes %d columns of %d: %s", n, w.cols, shown)
+		}
+	}
+	if !strings.Contains(out, "…") {
+		t.Errorf("nothing was cut: %s", out)
+	}
+	for _, env := range []string{"NO_COLOR=1", "TERM=dumb"} {
+		w.env = []string{env}
+		if out := w.must("task", "list"); strings.Contains(out, "\x1b[") {
+			t.Errorf("colour under %s: %q", env, out)
+		}
+	}
+	w.env = nil
+	if out := w.must("task", "list", "--color", "never"); strings.Contains(out, "\x1b[") {
+		t.Errorf("colour under --color never: %q", out)
+	}
+	if out := w.must("task", "show", "1", "--json"); !strings.Contains(out, "\n  \"id\": \"1\"") {
+		t.Errorf("JSON for a person is not laid out: %s", out)
+	}
+}
+
+func TestForcingAsOperatorNeedsATerminal(t *testing.T) {
+	w := newTerminal(t)
+	w.must("task", "add", "first")
+	w.must("task", "add", "second", "--blocked-by", "1")
+	if out, code := w.pipe("task", "start", "2", "--force"); code != 7 {
+		t.Errorf("without a terminal: exit code %d, want 7\n%s", code, out)
+	}
+	if out, code := w.run("task", "start", "2", "--force"); code != 0 || !strings.Contains(out, "running") {
+		t.Errorf("with a terminal: exit code %d\n%s", code, out)
+	}
+}
+
+func TestHostileTextNeverReachesTheTerminal(t *testing.T) {
+	w := newTerminal(t)
+	evil := "evil\x1b]0;title\x07\x1b[2J\u009b31m\u202ereversed\r\nnext"
+	w.must("team", "create", "safe")
+	w.must("--as", "bob", "team", "join", "safe")
+	w.must("task", "add", evil, "-d", evil, "--labels", "x\x1b[31m", "--metadata", "k\x1b=v\x1b[1m")
+	w.must("task", "comment", "1", evil)
+	w.must("msg", "send", "bob", evil)
+	for _, args := range [][]string{
+		{"task", "list"},
+		{"task", "show", "1"},
+		{"task", "graph"},
+		{"task", "graph", "--mermaid"},
+		{"task", "why", "1"},
+		{"log"},
+		{"blame", "1"},
+		{"--as", "bob", "msg", "inbox"},
+		{"diff", "1"},
+		{"at", "9"},
+		{},
+		{"task", "claim", "1"},
+		{"task", "list", "--owner", "\x1b[31m"},
+		{"task", "show", "\x1b[31m"},
+		{"\x1b[31m"},
+		{"task", "show", "1", "--json"},
+	} {
+		out, _ := w.run(append(args, "--color", "never")...)
+		if strings.ContainsAny(strings.ReplaceAll(out, "\r\n", "\n"), "\x1b\x07\u009b\u202e\r") {
+			t.Errorf("%v lets it through: %q", args, out)
+		}
+		piped, _ := w.pipe(append(args, "--color", "never")...)
+		if strings.ContainsAny(piped, "\x1b\x07") {
+			t.Errorf("%v lets it through a pipe: %q", args, piped)
+		}
+	}
+}
+
+func TestLongImportShowsHowFarItIs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("imports many tasks")
+	}
+	w := newTerminal(t)
+	var lines bytes.Buffer
+	for i := range 30_000 {
+		fmt.Fprintf(&lines, "{\"subject\":\"task %d\"}\n", i)
+	}
+	if err := os.WriteFile(filepath.Join(w.dir, "plan.jsonl"), lines.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	out := w.must("import", "plan.jsonl")
+	if took := time.Since(begun); took < time.Second {
+		t.Skipf("it took only %s", took)
+	}
+	if !strings.Contains(out, "█") || !strings.Contains(out, "%") {
+		t.Errorf("no progress was shown: %q", out)
+	}
+	if !strings.Contains(out, "\r\x1b[Kimported 30000 tasks") {
+		t.Errorf("the bar was not taken away: %q", out[max(0, len(out)-200):])
+	}
+}
+
+func TestWatchEndsCleanlyOnInterrupt(t *testing.T) {
+	w := newTerminal(t)
+	w.must("task", "add", "one")
+	cmd := w.command("watch", "--since", "0", "--jsonl")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	first := make([]byte, 8)
+	if _, err := out.Read(first); err != nil || !bytes.HasPrefix(first, []byte(`{"seq":`)) {
+		t.Fatalf("read %q, %v", first, err)
+	}
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	var rest bytes.Buffer
+	rest.ReadFrom(out) // until it ends
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("watch ended with %v", err)
+	}
+}
