@@ -19,3 +19,7 @@ func TestStore(t *testing.T) {
 		return s
 	})
 }
+
+func BenchmarkStore(b *testing.B) {
+	storetest.Benchmark(b, func(*testing.B) cadre.Store { return memstore.New() })
+}

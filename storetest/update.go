@@ -21,7 +21,7 @@ func updateTests() []test {
 		{"a context that ended writes nothing", cancelled},
 		{"commands of many callers", manyCallers},
 		{"scopes are apart", apart},
-		{"a caller's slice is its own", slices},
+		{"a caller's slice is its own", ownSlices},
 	}
 }
 
@@ -210,8 +210,8 @@ func apart(t *testing.T, b *bench) {
 	}
 }
 
-// slices: what a caller does to a slice that it gave or got must not be seen.
-func slices(t *testing.T, b *bench) {
+// ownSlices: what a caller does to a slice that it gave or got must not be seen.
+func ownSlices(t *testing.T, b *bench) {
 	events := []cadre.Event{{After: &cadre.Task{ID: "1", Subject: "mine", Status: cadre.Pending, Version: 1}}}
 	r, err := b.store.Update(t.Context(), list, b.command("raw"), func(cadre.Snap) ([]cadre.Event, error) { return events, nil })
 	if err != nil {
