@@ -73,10 +73,16 @@ func withArticle(place string) string {
 // flagError explains a flag that is not there or has no sensible value.
 func flagError(cmd *cobra.Command, err error) error {
 	help := cmd.CommandPath() + " --help"
+	if cmd.HasParent() {
+		help = "cadre help " + strings.TrimPrefix(cmd.CommandPath(), "cadre ")
+	}
 	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		name := e.GetSpecifiedName()
 		if e.GetSpecifiedShortnames() != "" {
 			return usage(cmd.CommandPath()+` -- "-text that begins with a dash"`, "%s has no flag -%s", cmd.CommandPath(), name)
+		}
+		if name == "version" {
+			return usage("cadre version", "%s has no flag --version, but there is a command", cmd.CommandPath())
 		}
 		if near := nearest(name, flagNames(cmd)); near != "" {
 			return usage(cmd.CommandPath()+" --"+near, "%s has no flag --%s; did you mean --%s?", cmd.CommandPath(), name, near)

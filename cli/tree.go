@@ -105,6 +105,8 @@ func (p *program) nounCommand(noun string) *cobra.Command {
 		Use: noun, Short: nounWords(noun), Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
+			case len(args) == 1 && args[0] == "help":
+				return cmd.Help()
 			case len(args) > 0:
 				return p.unknownCommand(cmd, args)
 			case noun == "todo":
