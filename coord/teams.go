@@ -59,7 +59,8 @@ type Joined struct {
 // nothing else to be recognised by.
 func (v *TeamJoin) Run(ctx context.Context, s *Session) (any, error) {
 	v.CWD = s.CWD
-	if v.Token && s.Actor.Kind == cadre.ActorOperator && !s.Actor.Person() {
+	asOperator := s.Actor.Kind == cadre.ActorOperator || s.Actor.By == string(cadre.RoleOperator)
+	if v.Token && asOperator && s.Actor.Proof != cadre.ProofTerminal && s.Actor.Proof != cadre.ProofToken {
 		return nil, cadre.Refuse(cadre.RulePerson, "run it in a terminal", "issuing a token as the operator needs a person: a terminal, or an operator token")
 	}
 	_, answer, err := s.change(ctx, "team join", &v.TeamJoin)
