@@ -2,9 +2,11 @@ package sqlitestore
 
 import (
 	"context"
+	"database/sql/driver"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	lib "modernc.org/sqlite/lib"
 
@@ -19,8 +21,9 @@ const (
 	insertObject    = "INSERT INTO object(scope,kind,name,data) VALUES(?,?,?,?)"
 	updateObject    = "UPDATE object SET data=? WHERE id=?"
 	deleteObject    = "DELETE FROM object WHERE scope=? AND kind=? AND name=?"
-	insertEntry     = "INSERT INTO entry(scope,list,key,object) VALUES(?,?,?,?)"
-	updateEntry     = "UPDATE entry SET object=? WHERE scope=? AND list=? AND key=?"
+	insertEntries   = "INSERT OR FAIL INTO entry(scope,list,key,object) VALUES(?,?,?,?)"
+	anotherEntry    = ",(?,?,?,?)"
+	replaceEntry    = "INSERT OR REPLACE INTO entry(scope,list,key,object) VALUES(?,?,?,?)"
 	deleteEntry     = "DELETE FROM entry WHERE scope=? AND list=? AND key=?"
 )
 
@@ -79,6 +82,7 @@ func (b *batch) write(sc *scope, e *cadre.Event, line []byte) error {
 	if err := b.c.exec(insertEvent, eventID(sc.id, e.Seq), sc.id, string(e.Object.Kind), e.Object.ID, string(e.Command), e.Hash, line); err != nil {
 		return err
 	}
+	sc.cache[e.Object] = e.After
 	return b.put(sc.id, e.Object, e.Before, e.After)
 }
 
@@ -97,16 +101,29 @@ func (b *batch) put(scope int64, ref cadre.Ref, before, after cadre.Object) erro
 	if err != nil {
 		return err
 	}
-	row, err := b.store(scope, ref, image)
+	row, err := b.store(scope, ref, image, before == nil)
 	if err != nil {
 		return err
 	}
+	return b.index(scope, add, row)
+}
+
+// index adds entries, all of an object's with one statement. OR FAIL, because a
+// statement that might have to be taken back is a slower one.
+func (b *batch) index(scope int64, add []cadre.Entry, row int64) error {
+	if len(add) == 0 {
+		return nil
+	}
+	args := make([]driver.Value, 0, 4*len(add))
 	for _, e := range add {
-		err := b.c.exec(insertEntry, scope, string(e.Index), []byte(e.Key), row)
-		if code(err) == lib.SQLITE_CONSTRAINT { // a verb was wrong about what was there before
-			err = b.c.exec(updateEntry, row, scope, string(e.Index), []byte(e.Key))
-		}
-		if err != nil {
+		args = append(args, scope, string(e.Index), []byte(e.Key), row)
+	}
+	err := b.c.exec(insertEntries+strings.Repeat(anotherEntry, len(add)-1), args...)
+	if code(err) != lib.SQLITE_CONSTRAINT {
+		return err
+	}
+	for ; len(args) > 0; args = args[4:] { // a verb was wrong about what was there before
+		if err := b.c.exec(replaceEntry, args[:4]...); err != nil {
 			return err
 		}
 	}
@@ -115,17 +132,22 @@ func (b *batch) put(scope int64, ref cadre.Ref, before, after cadre.Object) erro
 
 // store writes an object's image and gives its row. An upsert would be shorter,
 // and has SQLite copy every page it touches in case it must take it back.
-func (b *batch) store(scope int64, ref cadre.Ref, image []byte) (int64, error) {
+func (b *batch) store(scope int64, ref cadre.Ref, image []byte, fresh bool) (int64, error) {
+	if fresh {
+		done, err := b.c.change(insertObject, scope, string(ref.Kind), ref.ID, image)
+		if err == nil {
+			return done.LastInsertId()
+		}
+		if code(err) != lib.SQLITE_CONSTRAINT {
+			return 0, err
+		}
+	}
 	v, err := b.c.row(findObject, scope, string(ref.Kind), ref.ID)
 	if err != nil {
 		return 0, err
 	}
 	if v == nil {
-		done, err := b.c.change(insertObject, scope, string(ref.Kind), ref.ID, image)
-		if err != nil {
-			return 0, err
-		}
-		return done.LastInsertId()
+		return b.store(scope, ref, image, true)
 	}
 	row, err := number(v[0])
 	if err != nil {
@@ -136,6 +158,7 @@ func (b *batch) store(scope int64, ref cadre.Ref, image []byte) (int64, error) {
 
 // rebuild makes the tables of a scope again from the log that is left.
 func (b *batch) rebuild(sc *scope) error {
+	clear(sc.cache)
 	for _, table := range []string{"DELETE FROM entry WHERE scope=?", "DELETE FROM object WHERE scope=?"} {
 		if err := b.c.exec(table, sc.id); err != nil {
 			return err

@@ -78,7 +78,7 @@ func (b *batch) place(sc *scope, to cadre.Dest) error {
 	}
 	if to.Name != "" || to.Where == cadre.Gone {
 		b.ended = append(b.ended, old)
-		b.scopes[old] = &scope{name: old, place: cadre.Live}
+		b.scopes[old] = &scope{name: old, place: cadre.Live, cache: map[cadre.Ref]cadre.Object{}}
 		if err := b.s.removeHead(old); err != nil {
 			return err
 		}

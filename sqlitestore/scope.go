@@ -18,6 +18,7 @@ type scope struct {
 	missing *cadre.Head // what a head record proves to have been there
 	rebuild bool        // the tables do not belong to the log that is left
 	changed bool
+	cache   map[cadre.Ref]cadre.Object // what this transaction has read or written
 }
 
 const getScope = "SELECT id,place,epoch,seq,hash,fence,next FROM scope WHERE name=?"
@@ -47,7 +48,7 @@ func scanScope(name cadre.Scope, v []driver.Value) (*scope, error) {
 }
 
 func (s *Store) source(c *conn, sc *scope) *source {
-	return &source{c: c, id: sc.id, name: sc.name, head: sc.head, objects: &s.objects}
+	return &source{c: c, id: sc.id, name: sc.name, head: sc.head, objects: &s.objects, cache: sc.cache}
 }
 
 // scope gives a scope as this transaction left it. The first time it holds the
@@ -63,6 +64,7 @@ func (b *batch) scope(name cadre.Scope) (*scope, error) {
 	if err := b.compare(sc); err != nil {
 		return nil, err
 	}
+	sc.cache = map[cadre.Ref]cadre.Object{}
 	b.scopes[name] = sc
 	return sc, nil
 }

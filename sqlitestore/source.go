@@ -20,6 +20,7 @@ type source struct {
 	until cadre.Seq // History ends here; 0 is no end
 
 	objects *objects
+	cache   map[cadre.Ref]cadre.Object // of a transaction that decides several commands, else nil
 }
 
 var _ cadre.Source = (*source)(nil)
@@ -33,11 +34,23 @@ func (s *source) Get(r cadre.Ref) (cadre.Object, error) {
 	if s.id == 0 {
 		return nil, nil
 	}
+	if o, known := s.cache[r]; known {
+		return o, nil
+	}
 	v, err := s.c.row(getObject, s.id, string(r.Kind), r.ID)
-	if err != nil || v == nil {
+	if err != nil {
 		return nil, err
 	}
-	return decode(s.objects.plan(r.Kind), r.Kind, data(v[0]))
+	var o cadre.Object
+	if v != nil {
+		if o, err = decode(s.objects.plan(r.Kind), r.Kind, data(v[0])); err != nil {
+			return nil, err
+		}
+	}
+	if s.cache != nil {
+		s.cache[r] = o
+	}
+	return o, nil
 }
 
 const countEntries = "SELECT count(*) FROM entry WHERE scope=? AND list=? AND key>=? AND key<?"
