@@ -156,7 +156,9 @@ func (b *batch) store(scope int64, ref cadre.Ref, image []byte, fresh bool) (int
 	return row, b.c.exec(updateObject, image, row)
 }
 
-// rebuild makes the tables of a scope again from the log that is left.
+// rebuild makes the tables of a scope again from the log that is left. The row
+// and the head record change only with the event that says what is missing: a
+// command that is refused must not take away the proof.
 func (b *batch) rebuild(sc *scope) error {
 	clear(sc.cache)
 	for _, table := range []string{"DELETE FROM entry WHERE scope=?", "DELETE FROM object WHERE scope=?"} {
@@ -180,6 +182,6 @@ func (b *batch) rebuild(sc *scope) error {
 	head := then.Head()
 	sc.head.Epoch = head.Epoch
 	sc.head.Fence, sc.head.Next = max(sc.head.Fence, head.Fence), max(sc.head.Next, head.Next)
-	sc.rebuild, sc.changed = false, true
+	sc.rebuild = false
 	return nil
 }

@@ -114,6 +114,7 @@ func (b *batch) compare(sc *scope) error {
 	}
 	if hash != record.Hash && (sc.missing == nil || sc.missing.Seq < record.Seq) {
 		sc.missing = record
+		sc.rebuild = sc.id != 0 // whoever cut the log may have left the tables
 	}
 	return nil
 }
