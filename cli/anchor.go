@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"cadre"
+	"cadre/coord"
 )
 
 // anchorFormat names the document that audit anchor prints.
@@ -46,7 +47,7 @@ func (d anchorDoc) signed() ([]byte, error) {
 // with the key of the state folder.
 type signedAnchor struct{}
 
-func (v *signedAnchor) read(*program) (any, error) { return newAnchorVerb(), nil }
+func (v *signedAnchor) read(*program) (any, error) { return &coord.AuditAnchor{}, nil }
 
 func (v *signedAnchor) finish(p *program, answer any) (any, error) {
 	anchors, ok := answer.([]cadre.Anchor)

@@ -62,6 +62,8 @@ func idsOf(answer any) []string {
 		return each(v.Changes, func(d cadre.Difference) string { return d.Object.ID })
 	case *cadre.AuditReport:
 		return each(v.Findings, func(f cadre.Finding) string { return fmt.Sprintf("%s %s", f.Scope, f.Place) })
+	case *anchorDoc:
+		return each(v.Anchors, func(a cadre.Anchor) string { return string(a.Scope) })
 	case *coord.BackedUp:
 		return []string{v.Path}
 	case *coord.OverviewView:

@@ -48,6 +48,13 @@ type listed struct {
 
 // underParents puts every task below its parent, where that is in the list too.
 func underParents(tasks []*cadre.TaskView) []listed {
+	if !slices.ContainsFunc(tasks, func(t *cadre.TaskView) bool { return t.Parent != "" }) {
+		out := make([]listed, len(tasks))
+		for i, t := range tasks {
+			out[i].task = t
+		}
+		return out
+	}
 	known := make(map[cadre.TaskID]bool, len(tasks))
 	for _, t := range tasks {
 		known[t.ID] = true

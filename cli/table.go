@@ -2,6 +2,7 @@ package cli
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"cadre/internal/termtext"
 )
@@ -13,6 +14,8 @@ type table struct {
 	columns []column
 	rows    [][]cell
 	indent  string
+
+	measured map[string]int
 }
 
 // column is a title and whether its cells stand to the right.
@@ -70,7 +73,7 @@ func (t *table) widths(pg *page) []int {
 	widths := make([]int, len(t.columns))
 	for _, row := range t.rows {
 		for i, c := range row {
-			widths[i] = max(widths[i], termtext.Width(c.text))
+			widths[i] = max(widths[i], t.width(c.text))
 		}
 	}
 	used, last := len(t.indent), 0
@@ -91,9 +94,8 @@ func (t *table) widths(pg *page) []int {
 const gutter = 2
 
 func (t *table) printRow(pg *page, row []cell, widths []int) {
-	var b strings.Builder
-	b.WriteString(t.indent)
-	gap := "" // written only when something follows it
+	pg.out.WriteString(t.indent)
+	gap := 0 // written only when something follows it
 	for i, c := range row {
 		if widths[i] == 0 {
 			continue
@@ -102,18 +104,47 @@ func (t *table) printRow(pg *page, row []cell, widths []int) {
 		if pg.cols > 0 {
 			shown = termtext.Cut(shown, widths[i])
 		}
-		space := strings.Repeat(" ", max(0, widths[i]-termtext.Width(shown)))
+		space := max(0, widths[i]-t.width(shown))
 		switch {
 		case shown == "":
 			gap += space
 		case t.columns[i].right:
-			b.WriteString(gap + space + pg.paint(c.style, shown))
-			gap = ""
+			pg.blank(gap + space)
+			pg.out.WriteString(pg.paint(c.style, shown))
+			gap = 0
 		default:
-			b.WriteString(gap + pg.paint(c.style, shown))
+			pg.blank(gap)
+			pg.out.WriteString(pg.paint(c.style, shown))
 			gap = space
 		}
-		gap += strings.Repeat(" ", gutter)
+		gap += gutter
 	}
-	pg.printf("%s\n", b.String())
+	pg.out.WriteByte('\n')
+}
+
+// blank writes spaces.
+func (pg *page) blank(n int) {
+	const spaces = "                                "
+	for ; n > len(spaces); n -= len(spaces) {
+		pg.out.WriteString(spaces)
+	}
+	pg.out.WriteString(spaces[:max(0, n)])
+}
+
+// width measures text. States begin with a glyph, which takes long to measure,
+// and there are few of them.
+func (t *table) width(s string) int {
+	const short = 24
+	if s == "" || s[0] < utf8.RuneSelf || len(s) > short {
+		return termtext.Width(s)
+	}
+	w, ok := t.measured[s]
+	if !ok {
+		w = termtext.Width(s)
+		if t.measured == nil {
+			t.measured = map[string]int{}
+		}
+		t.measured[s] = w
+	}
+	return w
 }

@@ -5,8 +5,6 @@ import (
 	"cadre/coord"
 )
 
-func newAnchorVerb() any { return &coord.AuditAnchor{} }
-
 // verifyFiles is the audit on the command line: it holds the record against
 // anchors that were kept in files.
 type verifyFiles struct {
