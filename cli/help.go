@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -80,32 +79,6 @@ func ownArgs(name string) string {
 		return "[COMMAND...]"
 	}
 	return ""
-}
-
-// group is the verbs of one noun, or those that have none.
-type group struct {
-	noun, title string
-	verbs       []coord.Verb
-}
-
-// groups gives the verbs by their nouns, in the order of the registry; those
-// without one come last.
-func groups() []group {
-	var out []group
-	others := group{title: "Others"}
-	for _, v := range coord.Verbs() {
-		noun, _, two := strings.Cut(v.Name, " ")
-		i := slices.IndexFunc(out, func(g group) bool { return g.noun == noun })
-		switch {
-		case !two:
-			others.verbs = append(others.verbs, v)
-		case i >= 0:
-			out[i].verbs = append(out[i].verbs, v)
-		default:
-			out = append(out, group{noun, nounWords(noun), []coord.Verb{v}})
-		}
-	}
-	return append(out, others)
 }
 
 // writeCommands lists what stands below a command: below the root every verb, so

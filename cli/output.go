@@ -17,6 +17,9 @@ func (p *program) printf(format string, args ...any) { fmt.Fprintf(p.out, format
 // writeJSON writes one document: laid out for a person at a terminal, on one
 // line for a program.
 func (p *program) writeJSON(v any) error {
+	if list := reflect.ValueOf(v); !p.outTerm && list.Kind() == reflect.Slice && list.Len() > 0 && list.Type().Elem().Kind() == reflect.Pointer {
+		return p.writeList(list)
+	}
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
@@ -31,6 +34,27 @@ func (p *program) writeJSON(v any) error {
 		data = escapeHidden(data)
 	}
 	_, err := p.out.Write(data)
+	return err
+}
+
+// writeList writes a list as one document, an element at a time: a long one would
+// otherwise be in memory several times.
+func (p *program) writeList(list reflect.Value) error {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	p.out.WriteByte('[')
+	for i := range list.Len() {
+		if i > 0 {
+			p.out.WriteByte(',')
+		}
+		buf.Reset()
+		if err := enc.Encode(list.Index(i).Interface()); err != nil {
+			return fmt.Errorf("encoding the answer: %w", err)
+		}
+		p.out.Write(bytes.TrimSuffix(buf.Bytes(), []byte("\n")))
+	}
+	_, err := p.out.WriteString("]\n")
 	return err
 }
 

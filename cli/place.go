@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 
 	"cadre"
 	"cadre/coord"
@@ -82,6 +83,9 @@ func emptyFolder(dir string) bool {
 // session makes this process a caller: who it is, and on which list.
 func (p *program) session(ctx context.Context, verb any) (*coord.Session, error) {
 	reads := readsOnly(verb)
+	if answersLong(verb) {
+		debug.SetGCPercent(800) // what is read is needed until it is written, and then everything ends
+	}
 	store, err := p.openStore(reads)
 	if err != nil {
 		return nil, err
@@ -120,6 +124,15 @@ func (p *program) explicitScope() (string, error) {
 		return p.scope, nil
 	}
 	return p.team, nil
+}
+
+// answersLong says whether a verb gives everything there is of something.
+func answersLong(verb any) bool {
+	switch verb.(type) {
+	case *cadre.TaskList, *cadre.TaskReady, *cadre.TaskExport, *cadre.TaskGraph, *cadre.MsgInbox, *coord.At, *coord.Diff:
+		return true
+	}
+	return false
 }
 
 // readsOnly says whether a verb, as it was called, changes nothing and waits for

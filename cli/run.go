@@ -13,6 +13,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -120,16 +121,11 @@ func (p *program) run(ctx context.Context, args []string) int {
 	return code
 }
 
-// needsWholeTree says whether a command looks at the flags of others.
+// needsWholeTree says whether a command may look at the flags of others.
 func needsWholeTree(args []string) bool {
-	if len(args) == 0 {
-		return false
-	}
-	switch args[0] {
-	case "help", "man", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
-		return true
-	}
-	return false
+	return slices.ContainsFunc(args, func(a string) bool {
+		return a == "help" || a == "man" || a == cobra.ShellCompRequestCmd || a == cobra.ShellCompNoDescRequestCmd
+	})
 }
 
 func wantsJSON(args []string) bool {

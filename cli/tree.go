@@ -78,27 +78,6 @@ func (p *program) addGlobalFlags() {
 	flags.StringVar(&p.color, "color", "auto", "auto, always or never")
 }
 
-// nounWords say what each noun is about.
-func nounWords(noun string) string {
-	switch noun {
-	case "task":
-		return "Work with the task list"
-	case "team":
-		return "Work with teams and lists"
-	case "member":
-		return "Look at the members of a team"
-	case "msg":
-		return "Send and read messages"
-	case "ask":
-		return "Ask for and give approvals and answers"
-	case "todo":
-		return "Keep a small list of your own"
-	case "audit":
-		return "Check and export the record"
-	}
-	return noun
-}
-
 // nounCommand is a group of verbs. Alone it explains itself; todo shows the list.
 func (p *program) nounCommand(noun string) *cobra.Command {
 	return &cobra.Command{
