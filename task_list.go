@@ -52,19 +52,17 @@ func (v *TaskList) Look(s Snap, c Command) (any, error) {
 // every edge is among them.
 func (s Snap) viewTasks(tasks iter.Seq2[*Task, error], whole bool, limit int, keep func(*Task) bool) ([]*TaskView, error) {
 	views := []*TaskView{}
-	known := map[TaskID]*TaskView{}
-	all := map[TaskID]*Task{}
+	all, shown := byID[*Task]{id: func(t *Task) TaskID { return t.ID }}, []*Task{}
 	for t, err := range tasks {
 		if err != nil {
 			return nil, err
 		}
-		all[t.ID] = t
+		all.list = append(all.list, t)
 		if !keep(t) {
 			continue
 		}
-		v := newView(t)
-		known[t.ID] = v
-		if views = append(views, v); limit > 0 && len(views) == limit {
+		shown = append(shown, t)
+		if views = append(views, newView(t)); limit > 0 && len(views) == limit {
 			whole = false
 			break
 		}
@@ -73,16 +71,16 @@ func (s Snap) viewTasks(tasks iter.Seq2[*Task, error], whole bool, limit int, ke
 	if err != nil {
 		return nil, err
 	}
-	for _, v := range views {
-		t := all[v.ID]
+	for i, v := range views {
+		t := shown[i]
 		v.State = stateOf(t, around.members[t.Owner], around.asked[t.ID])
 		for _, id := range t.BlockedBy {
-			b := all[id]
+			b := all.get(id)
 			if b == nil {
 				if b, err = s.Task(id); err != nil {
 					return nil, err
 				}
-				all[id] = b
+				all.found[id] = b
 			}
 			if b != nil && !b.finished() && b.Status != Deleted {
 				v.WaitingOn = append(v.WaitingOn, id)
@@ -90,10 +88,10 @@ func (s Snap) viewTasks(tasks iter.Seq2[*Task, error], whole bool, limit int, ke
 		}
 	}
 	if whole {
-		return views, s.fillEdges(views, known, valuesOf(all))
+		return views, s.fillEdges(views, standing(all.list))
 	}
 	if len(views) > few {
-		return views, s.fillEdges(views, known, s.Tasks(TaskQuery{Index: IndexBlocker}))
+		return views, s.fillEdges(views, s.Tasks(TaskQuery{Index: IndexBlocker}))
 	}
 	for _, v := range views {
 		if err := s.fillOne(v); err != nil {
@@ -103,11 +101,30 @@ func (s Snap) viewTasks(tasks iter.Seq2[*Task, error], whole bool, limit int, ke
 	return views, nil
 }
 
+// byID finds values by a task's id. What it looks in is made when something is
+// first looked for: most lists have few edges, or none.
+type byID[T any] struct {
+	list  []T
+	id    func(T) TaskID
+	found map[TaskID]T
+}
+
+func (b *byID[T]) get(id TaskID) T {
+	if b.found == nil {
+		b.found = make(map[TaskID]T, len(b.list))
+		for _, v := range b.list {
+			b.found[b.id(v)] = v
+		}
+	}
+	return b.found[id]
+}
+
 // few is up to how many tasks are looked up one by one, so that a short answer
 // costs the same in a long list as in a short one.
 const few = 64
 
-func valuesOf(tasks map[TaskID]*Task) iter.Seq2[*Task, error] {
+// standing gives the tasks that were not removed.
+func standing(tasks []*Task) iter.Seq2[*Task, error] {
 	return func(yield func(*Task, error) bool) {
 		for _, t := range tasks {
 			if t.Status != Deleted && !yield(t, nil) {
@@ -142,13 +159,14 @@ func (s Snap) around() (surroundings, error) {
 
 // fillEdges adds to every view what stands on other objects: the tasks that wait
 // for it, its comments and its references.
-func (s Snap) fillEdges(views []*TaskView, known map[TaskID]*TaskView, edges iter.Seq2[*Task, error]) error {
+func (s Snap) fillEdges(views []*TaskView, edges iter.Seq2[*Task, error]) error {
+	known := byID[*TaskView]{list: views, id: func(v *TaskView) TaskID { return v.ID }}
 	for t, err := range edges {
 		if err != nil {
 			return err
 		}
 		for _, b := range t.BlockedBy {
-			if v := known[b]; v != nil && !slices.Contains(v.Blocks, t.ID) {
+			if v := known.get(b); v != nil && !slices.Contains(v.Blocks, t.ID) {
 				v.Blocks = append(v.Blocks, t.ID)
 			}
 		}
@@ -157,7 +175,7 @@ func (s Snap) fillEdges(views []*TaskView, known map[TaskID]*TaskView, edges ite
 		if err != nil {
 			return err
 		}
-		if v := known[c.Task]; v != nil {
+		if v := known.get(c.Task); v != nil {
 			v.Comments = append(v.Comments, CommentView{c.Author, c.Content, c.At})
 		}
 	}
@@ -166,7 +184,7 @@ func (s Snap) fillEdges(views []*TaskView, known map[TaskID]*TaskView, edges ite
 			return err
 		}
 		for _, id := range []TaskID{r.A, r.B} {
-			if v := known[id]; v != nil {
+			if v := known.get(id); v != nil {
 				v.References = append(v.References, r.other(id))
 			}
 		}
