@@ -66,7 +66,8 @@ func (a *audit) all() {
 	case err != nil:
 		a.find("", "database", "cannot be read: %v", err)
 		return
-	case have == 0 && len(a.anchors) == 0:
+	case have == 0:
+		a.strays(nil)
 		return // never written to
 	case have != len(a.s.migrations):
 		a.find("", "database", "has version %d, this program knows %d", have, len(a.s.migrations))
@@ -138,12 +139,16 @@ func (a *audit) schema() {
 	}
 }
 
-// strays finds anchors of scopes that are not there, and rows of no scope.
+// strays finds anchors of scopes that are not there, and rows of no scope. An
+// empty database knows no scopes and has no tables.
 func (a *audit) strays(known map[cadre.Scope]bool) {
 	for _, anchor := range a.anchors {
 		if !known[anchor.Scope] && anchor.Head.Seq > 0 {
 			a.find(anchor.Scope, "event 1", "to %d are missing with the whole list: the anchor in %s saw them", anchor.Head.Seq, anchor.From)
 		}
+	}
+	if known == nil {
+		return
 	}
 	for table, query := range map[string]string{
 		"event":  "SELECT id>>40, count(*) FROM event WHERE id>>40 NOT IN (SELECT id FROM scope) GROUP BY 1",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"path/filepath"
 
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
@@ -23,12 +24,12 @@ func (s *Store) fault(err error, doing string) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	hint := "cadre audit verify"
+	hint := "cadre audit verify" // also for a damaged file
 	switch code(err) {
 	case lib.SQLITE_FULL:
 		hint = "df -h " + s.dir
-	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
-		hint = "cadre audit verify"
+	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
+		hint = "fuser -v " + filepath.Join(s.dir, dbName)
 	case lib.SQLITE_READONLY, lib.SQLITE_CANTOPEN, lib.SQLITE_PERM:
 		hint = "ls -la " + s.dir
 	case lib.SQLITE_IOERR:

@@ -54,5 +54,9 @@ func decode(p *plainjson.Decoder, k cadre.Kind, image []byte) (cadre.Object, err
 			return o, nil
 		}
 	}
-	return cadre.DecodeObject(k, image)
+	o, err := cadre.DecodeObject(k, image)
+	if err != nil {
+		return nil, cadre.Fault(err, "cadre audit verify", "reading an object of the database")
+	}
+	return o, nil
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"cadre"
 	"cadre/sqlitestore"
@@ -59,7 +60,9 @@ func child(dir string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	pause, _ := time.ParseDuration(os.Getenv("SQLITESTORE_TEST_PAUSE"))
 	for range 20 {
+		time.Sleep(pause)
 		c := command("add")
 		c.ID = cadre.CommandID(fmt.Sprintf("%s-%d", c.ID, os.Getpid()))
 		r, err := s.Update(context.Background(), list, c, func(snap cadre.Snap) ([]cadre.Event, error) {

@@ -33,6 +33,7 @@ type queue struct {
 	waiting []*request
 	busy    bool
 	closed  bool
+	ended   chan struct{} // closed when nobody leads any more, after close
 }
 
 var errClosed = errors.New("the store is closed")
@@ -124,17 +125,30 @@ func (q *queue) handOver() {
 	defer q.mu.Unlock()
 	if len(q.waiting) == 0 {
 		q.busy, q.waiting = false, nil
+		if q.ended != nil {
+			close(q.ended)
+			q.ended = nil
+		}
 		return
 	}
 	q.waiting[0].leads = true
 	q.waiting[0].lead <- struct{}{}
 }
 
-// close refuses new commands. Those that wait are still done.
+// close refuses new commands, and waits for those that are there.
 func (q *queue) close() {
 	q.mu.Lock()
-	defer q.mu.Unlock()
 	q.closed = true
+	if !q.busy {
+		q.mu.Unlock()
+		return
+	}
+	if q.ended == nil {
+		q.ended = make(chan struct{})
+	}
+	ended := q.ended
+	q.mu.Unlock()
+	<-ended
 }
 
 func (r *request) answer(receipt cadre.Receipt, err error) {

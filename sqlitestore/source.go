@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql/driver"
 	"encoding/json"
-	"fmt"
 	"iter"
 
 	"cadre"
@@ -128,7 +127,7 @@ func decodeEvent(id, hash, line driver.Value) (cadre.Event, error) {
 		return e, err
 	}
 	if err := json.Unmarshal(data(line), &e); err != nil {
-		return e, fmt.Errorf("reading event %d: %w", seqOf(n), err)
+		return e, cadre.Fault(err, "cadre audit verify", "reading event %d", seqOf(n))
 	}
 	e.Hash = text(hash)
 	return e, nil

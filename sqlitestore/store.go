@@ -198,8 +198,9 @@ func (s *Store) connect(ctx context.Context) (*conn, error) {
 	return c, nil
 }
 
-// settings of every connection.
-const settings = "PRAGMA busy_timeout=10000; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=1000"
+// settings of every connection. A write-ahead log that one large import blew up
+// is cut back when it begins anew.
+const settings = "PRAGMA busy_timeout=10000; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=1000; PRAGMA journal_size_limit=8388608"
 
 // maxIdle is how many connections wait for the next reader.
 const maxIdle = 4
