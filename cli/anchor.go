@@ -106,7 +106,11 @@ func (p *program) signingKey() (ed25519.PrivateKey, error) {
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, cadre.Fault(err, "ls -l "+dir, "keeping the signing key")
 	}
-	return p.readKey()
+	key, err := p.readKey()
+	if err == nil && key == nil {
+		err = cadre.Fault(nil, "cadre audit anchor", "the signing key was removed while it was made")
+	}
+	return key, err
 }
 
 // readKey reads the state folder's key, nil where there is none.
@@ -116,10 +120,14 @@ func (p *program) readKey() (ed25519.PrivateKey, error) {
 		return nil, err
 	}
 	path := filepath.Join(dir, anchorKey)
-	data, err := os.ReadFile(path)
+	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
+	if err == nil && !info.Mode().IsRegular() {
+		return nil, cadre.Fault(nil, "ls -l "+path, "%s is not a plain file and must be one: remove it", path)
+	}
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, cadre.Fault(err, "ls -l "+path, "reading the signing key")
 	}
