@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -61,7 +62,11 @@ func child(dir string) int {
 		return 1
 	}
 	pause, _ := time.ParseDuration(os.Getenv("SQLITESTORE_TEST_PAUSE"))
-	for range 20 {
+	count, err := strconv.Atoi(os.Getenv("SQLITESTORE_TEST_COUNT"))
+	if err != nil {
+		count = 20
+	}
+	for range count {
 		time.Sleep(pause)
 		c := command("add")
 		c.ID = cadre.CommandID(fmt.Sprintf("%s-%d", c.ID, os.Getpid()))
