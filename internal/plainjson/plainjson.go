@@ -93,7 +93,9 @@ func readerOf(t reflect.Type) reader {
 	case reflect.TypeFor[time.Time]():
 		return readTime
 	case reflect.TypeFor[json.RawMessage]():
-		return giveUp
+		return readRaw
+	case reflect.TypeFor[map[string]json.RawMessage]():
+		return readRawMap
 	}
 	if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) || reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
 		return giveUp

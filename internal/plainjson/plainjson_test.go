@@ -28,6 +28,7 @@ type outer struct {
 	Words []word                     `json:"words,omitempty"`
 	All   []inner                    `json:"all,omitempty"`
 	Raw   map[string]json.RawMessage `json:"raw,omitempty"`
+	Any   json.RawMessage            `json:"any,omitempty"`
 	Wait  time.Duration              `json:"wait,omitempty"`
 	Last  string                     `json:"last,omitempty"`
 }
@@ -54,6 +55,7 @@ func samples() []outer {
 		{},
 		{ID: "1", Text: "plain", At: now},
 		{ID: "ü", Text: "quotes \" and \\ and <&> \u2028 and \n", At: now, Later: &now, On: true, N: -5, U: 1 << 63},
+		{Raw: map[string]json.RawMessage{"a": json.RawMessage(`{"b":[1,2,"}"],"c":null}`), "d": json.RawMessage(`"x,y"`)}, Any: json.RawMessage(`[{"x":"\u003c"},-1.5e3]`)},
 		{In: &inner{A: "x", N: 3}, Words: []word{"a", "b"}, All: []inner{{A: "1"}, {A: "2", N: 9}}, Wait: time.Hour, Last: "z"},
 	}
 }
@@ -72,7 +74,7 @@ func TestAgreesWithEncodingJSON(t *testing.T) {
 	for _, line := range []string{
 		``, `{}`, `{"id":"1"`, `{"id":"1"}x`, `{ "id":"1"}`, `{"ID":"1"}`, `{"text":"b","id":"a"}`, `{"id":"1","id":"2"}`, `{"id":1}`,
 		`{"n":1.5}`, `{"n":01}`, `{"n":1e3}`, `{"n":99999999999999999999}`, `{"u":-1}`, `{"at":"2026-02-03T04:05:06+01:00"}`, `{"at":"2026-02-30T04:05:06Z"}`,
-		`{"at":"2026-02-03T4:05:06Z"}`, `{"at":"2026-02-03T04:05:06,5Z"}`, `{"words":[]}`, `{"words":null}`, `{"words":["a",]}`, `{"raw":{"a":1}}`, "{\"id\":\"\xff\"}", "{\"id\":\"\x01\"}",
+		`{"at":"2026-02-03T4:05:06Z"}`, `{"at":"2026-02-03T04:05:06,5Z"}`, `{"words":[]}`, `{"words":null}`, `{"words":["a",]}`, `{"raw":{"a":1}}`, `{"raw":{"a":1,}}`, `{"raw":{"a":}}`, `{"raw":{"a":1 }}`, `{"raw":{"a":null}}`, `{"raw":{"a":1,"a":2}}`, `{"any":null}`, `{"any":}`, `{"any":1]}`, `{"any":{]}}`, `{"raw":{"a":1]"b":2}}`, "{\"id\":\"\xff\"}", "{\"id\":\"\x01\"}",
 	} {
 		check(t, d, []byte(line))
 	}

@@ -126,3 +126,72 @@ func readTime(text string, into reflect.Value) (string, bool) {
 	*p = t
 	return text[len(quoted):], true
 }
+
+// value gives the JSON value at the front of a text, whatever it is. Something
+// always follows it.
+func value(text string) (string, bool) {
+	depth := 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			quoted, _, ok := token(text[i:])
+			if !ok {
+				return "", false
+			}
+			i += len(quoted) - 1
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		case ',':
+			if depth == 0 {
+				return text[:i], json.Valid([]byte(text[:i]))
+			}
+		case ' ', '\t', '\n', '\r':
+			return "", false
+		}
+		if depth < 0 {
+			return text[:i], json.Valid([]byte(text[:i]))
+		}
+	}
+	return "", false
+}
+
+// readRaw keeps a value as it stands. What null means is left to encoding/json.
+func readRaw(text string, into reflect.Value) (string, bool) {
+	raw, ok := value(text)
+	if !ok || raw == "null" {
+		return "", false
+	}
+	into.SetBytes([]byte(raw))
+	return text[len(raw):], true
+}
+
+// readRawMap reads names with values that are kept as they stand.
+func readRawMap(text string, into reflect.Value) (string, bool) {
+	if !strings.HasPrefix(text, "{") || strings.HasPrefix(text, "{}") {
+		return "", false
+	}
+	out := map[string]json.RawMessage{}
+	for text[0] != '}' {
+		quoted, plain, ok := token(text[1:])
+		if !ok || !plain {
+			return "", false
+		}
+		rest, ok := strings.CutPrefix(text[1+len(quoted):], ":")
+		if !ok {
+			return "", false
+		}
+		raw, ok := value(rest)
+		if !ok {
+			return "", false
+		}
+		out[quoted[1:len(quoted)-1]] = json.RawMessage(raw)
+		text = rest[len(raw):]
+		if text[0] != ',' && text[0] != '}' {
+			return "", false
+		}
+	}
+	into.Set(reflect.ValueOf(out))
+	return text[1:], true
+}
