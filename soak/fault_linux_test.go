@@ -19,39 +19,6 @@ const faulty = "write,pwrite64,pwritev,pwritev2,fsync,fdatasync,rename,renameat,
 // faults are what is done to one of them.
 var faults = []string{"signal=KILL", "error=EIO", "error=ENOSPC"}
 
-// scenario is one command about the list docs on a prepared machine.
-type scenario struct {
-	name    string
-	prepare [][]string
-	command []string
-}
-
-var scenarios = []scenario{
-	{name: "first command", command: []string{"task", "add", "the very first", "--owner", "ann", "--scope", "docs", "--as", "ben"}},
-	{
-		name: "task add",
-		prepare: [][]string{
-			{"team", "create", "docs"},
-			{"task", "add", "one", "--scope", "docs", "--as", "ann"},
-			{"task", "add", "two", "--scope", "docs", "--as", "ben"},
-		},
-		command: []string{"task", "add", "three", "--blocked-by", "1,2", "--owner", "ann", "--scope", "docs", "--as", "cat"},
-	},
-	{
-		name: "task done",
-		prepare: [][]string{
-			{"team", "create", "docs"},
-			{"task", "add", "one", "--scope", "docs", "--as", "ann"},
-			{"task", "claim", "1", "--scope", "docs", "--as", "ann"},
-			{"task", "add", "two", "--blocked-by", "1", "--scope", "docs", "--as", "ben"},
-			{"task", "update", "2", "--owner", "ben", "--scope", "docs"},
-			{"task", "add", "three", "--blocked-by", "1", "--scope", "docs", "--as", "cat"},
-			{"task", "update", "3", "--owner", "cat", "--scope", "docs"},
-		},
-		command: []string{"task", "done", "1", "--result", "it works", "--scope", "docs", "--as", "ann"},
-	},
-}
-
 // TestSoakFaults takes one command at a time and lets every system call fail that
 // changes something on the disk, once by a kill, once with an I/O error, once for
 // want of space. Whatever happens: what was acknowledged is there, the command is
@@ -63,10 +30,7 @@ func TestSoakFaults(t *testing.T) {
 }
 
 func inject(t *testing.T, sc scenario) {
-	prepared := newMachine(t)
-	for _, args := range sc.prepare {
-		prepared.must(args...)
-	}
+	prepared := sc.ready(t)
 	before := prepared.picture("docs")
 	whole := prepared.copyOf(filepath.Join(t.TempDir(), "whole"))
 	points := whole.faultPoints(sc.command)
@@ -74,9 +38,9 @@ func inject(t *testing.T, sc scenario) {
 	if before == after {
 		t.Fatal("the command changes nothing")
 	}
-	step := 8
-	if full() {
-		step = 1
+	step := max(1, len(points)/200) // of a long row of like writes some will do
+	if !full() {
+		step = max(8, len(points)/8)
 	}
 	var tally tally
 	folder := t.TempDir()
