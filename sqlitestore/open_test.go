@@ -56,7 +56,12 @@ func TestMain(m *testing.M) {
 
 // child adds tasks and prints their numbers, one a line.
 func child(dir string) int {
-	s, err := sqlitestore.Open(dir)
+	var options []sqlitestore.Option
+	brief := os.Getenv("SQLITESTORE_TEST_BRIEF") != ""
+	if brief {
+		options = append(options, sqlitestore.Brief())
+	}
+	s, err := sqlitestore.Open(dir, options...)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -79,7 +84,10 @@ func child(dir string) int {
 		}
 		fmt.Println(r.Events[len(r.Events)-1].Object.ID)
 	}
-	return 0 // without Close, as one that was killed
+	if brief && s.Close() != nil {
+		return 1
+	}
+	return 0 // else without Close, as one that was killed
 }
 
 func TestManyProcesses(t *testing.T) {

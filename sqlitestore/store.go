@@ -19,7 +19,6 @@
 package sqlitestore
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -166,92 +165,4 @@ func (s *Store) openLock() (*os.File, error) {
 		return nil, err
 	}
 	return s.root.OpenFile(lockName, os.O_RDWR|os.O_CREATE, 0o600)
-}
-
-// connect gives a connection that nobody else uses.
-func (s *Store) connect(ctx context.Context) (*conn, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return nil, errors.New("the store is closed")
-	}
-	if n := len(s.idle); n > 0 {
-		c := s.idle[n-1]
-		s.idle = s.idle[:n-1]
-		return c, nil
-	}
-	c, err := dial(filepath.Join(s.dir, dbName), "")
-	if err != nil {
-		return nil, s.fault(err, "opening the database")
-	}
-	if err := c.script(ctx, settings); err != nil {
-		_ = c.close()
-		return nil, s.fault(err, "opening the database")
-	}
-	if !s.ready {
-		if err := s.migrate(ctx, c); err != nil {
-			_ = c.close()
-			return nil, err
-		}
-		s.ready = true
-	}
-	return c, nil
-}
-
-// settings of every connection. A write-ahead log that one large import blew up
-// is cut back when it begins anew.
-const settings = "PRAGMA busy_timeout=10000; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=1000; PRAGMA journal_size_limit=8388608"
-
-// maxIdle is how many connections wait for the next reader.
-const maxIdle = 4
-
-// release takes a connection back. One that met a fault is not used again.
-func (s *Store) release(c *conn, healthy bool) {
-	s.mu.Lock()
-	keep := healthy && !s.closed && len(s.idle) < maxIdle
-	if keep {
-		s.idle = append(s.idle, c)
-	}
-	s.mu.Unlock()
-	if !keep {
-		_ = c.close()
-	}
-}
-
-// Close ends followers and closes the database. Commands under way end first.
-func (s *Store) Close() error {
-	s.queue.close()
-	s.mu.Lock()
-	idle, closed := s.idle, s.closed
-	s.idle, s.closed = nil, true
-	s.mu.Unlock()
-	if closed {
-		return nil
-	}
-	s.signals.close()
-	if s.brief && s.walSize() < maxWAL {
-		idle = nil
-	}
-	var errs []error
-	for _, c := range idle {
-		errs = append(errs, c.close())
-	}
-	errs = append(errs, s.watch.close(), s.lock.Close(), s.creating.Close(), s.heads.Close(), s.root.Close())
-	if err := errors.Join(errs...); err != nil {
-		return s.fault(err, "closing the database")
-	}
-	return nil
-}
-
-// maxWAL is the size of the write-ahead log from which on a brief process moves
-// it into the database. The next process reads all of it before anything else,
-// at about 0.75 ms a megabyte.
-const maxWAL = 400 << 10
-
-func (s *Store) walSize() int64 {
-	info, err := s.root.Lstat(dbName + "-wal")
-	if err != nil {
-		return 0
-	}
-	return info.Size()
 }
