@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -150,16 +151,34 @@ func foldersUp(dir string) []string {
 	}
 }
 
-// bound is the newest scope that a caller was bound to and that is still there.
-func (c *Coord) bound(ctx context.Context, caller string) (scope cadre.Scope, err error) {
-	err = c.Store.View(ctx, cadre.Host, func(snap cadre.Snap) error {
+// bound is the newest scope that a caller was bound to and that is still there:
+// somebody else may have deleted it.
+func (c *Coord) bound(ctx context.Context, caller string) (cadre.Scope, error) {
+	var scopes []cadre.Scope
+	err := c.Store.View(ctx, cadre.Host, func(snap cadre.Snap) error {
 		b, err := snap.Binding(caller)
-		if err == nil && b != nil && len(b.Scopes) > 0 {
-			scope = b.Scopes[len(b.Scopes)-1]
+		if b != nil {
+			scopes = b.Scopes
 		}
 		return err
 	})
-	return scope, err
+	if err != nil {
+		return "", err
+	}
+	for _, scope := range slices.Backward(scopes) {
+		there := false
+		err := c.Store.View(ctx, scope, func(snap cadre.Snap) error {
+			there = snap.Head().Seq > 0
+			return nil
+		})
+		if errors.Is(err, cadre.ErrNotFound) {
+			continue // archived
+		}
+		if err != nil || there {
+			return scope, err
+		}
+	}
+	return "", nil
 }
 
 // bind makes a scope the one that this caller works on, or takes it away again.

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
+	"fmt"
 
 	"cadre"
 )
@@ -25,6 +26,9 @@ func (v *TeamCreate) Run(ctx context.Context, s *Session) (any, error) {
 		}
 		team := s.on(cadre.Scope(v.Name))
 		_, answer, err := team.change(ctx, "team create", &v.TeamCreate)
+		if errors.Is(err, cadre.ErrNotFound) { // archived
+			err = cadre.Refuse(cadre.RuleExists, fmt.Sprintf("cadre team restore %s, or another name: cadre team create %[1]s-2", v.Name), "a team %s was archived and keeps its name", v.Name)
+		}
 		if madeUp && errors.Is(err, &cadre.Error{Code: cadre.CodeConflict, Rule: cadre.RuleExists}) {
 			continue
 		}
