@@ -1,0 +1,194 @@
+package conformance
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// atLeast is how many rows docs/conformance.md has. Rows may be added; one that is
+// taken away has to be taken away here too.
+const atLeast = 326
+
+// row is one line of a table: what a document says and how it is in Cadre.
+type row struct {
+	line                   int
+	says, kind, shown, why string
+}
+
+const (
+	same    = "same"
+	better  = "better"
+	differs = "differs on purpose"
+	notYet  = "not yet"
+)
+
+// comingParts is what a row that is not yet so may wait for.
+var comingParts = []string{"the file projection", "the agent runtime", "the tool server"}
+
+var (
+	testName = regexp.MustCompile("`(Test[A-Za-z0-9_]+)(?:/[^`]*)?`")
+	testFunc = regexp.MustCompile(`(?m)^func (Test[A-Za-z0-9_]+)\(`)
+	tally    = regexp.MustCompile(`(\d+) rows: (\d+) same, (\d+) better, (\d+) differs on purpose, (\d+) not yet`)
+)
+
+// TestTheDocumentIsTrue: every row of the document is shown by a test that exists,
+// or says what it waits for.
+func TestTheDocumentIsTrue(t *testing.T) {
+	text, err := os.ReadFile("../docs/conformance.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := testsIn(t, "..")
+	for _, fault := range check(string(text), tests, atLeast) {
+		t.Error(fault)
+	}
+	for name, file := range tests {
+		if filepath.Base(filepath.Dir(file)) == "conformance" && filepath.Base(file) != "document_test.go" && name != "TestMain" && !strings.Contains(string(text), "`"+name+"`") {
+			t.Errorf("no row names %s", name)
+		}
+	}
+}
+
+// TestTheCheckNoticesABadDocument plants each fault that check is for.
+func TestTheCheckNoticesABadDocument(t *testing.T) {
+	const head = "2 rows: 1 same, 0 better, 0 differs on purpose, 1 not yet\n\n| It says | In Cadre | Shown by | Why |\n|---|---|---|---|\n"
+	const good = "| a | same | `TestThere` | |\n| b | not yet | next: the file projection | |\n"
+	tests := map[string]string{"TestThere": "there_test.go"}
+	if faults := check(head+good, tests, 2); len(faults) != 0 {
+		t.Fatalf("a good document has faults: %v", faults)
+	}
+	for name, tt := range map[string]struct{ table, says string }{
+		"a test that is not there": {strings.Replace(good, "TestThere", "TestGone", 1), "TestGone"},
+		"a part of a test's name":  {strings.Replace(good, "TestThere", "TestTher", 1), "TestTher"},
+		"one of two is not there":  {strings.Replace(good, "`TestThere`", "`TestThere`, `TestGone`", 1), "TestGone"},
+		"no test":                  {strings.Replace(good, "`TestThere`", "", 1), "no test"},
+		"next instead of a test":   {strings.Replace(good, "`TestThere`", "next: the agent runtime", 1), "no test"},
+		"no next":                  {strings.Replace(good, "next: the file projection", "`TestThere`", 1), "next:"},
+		"an unknown next":          {strings.Replace(good, "the file projection", "some day", 1), "next:"},
+		"an unknown kind":          {strings.Replace(good, "same", "nearly", 1), "nearly"},
+		"no reason":                {strings.Replace(good, "same", differs, 1), "why"},
+		"too few cells":            {strings.Replace(good, " |\n", "\n", 1), "cells"},
+		"a row is gone":            {good[:strings.Index(good, "\n")+1], "1 rows"},
+		"twice the same":           {good + good, "twice"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			faults := check(head+tt.table, tests, 2)
+			if !strings.Contains(strings.Join(faults, "\n"), tt.says) {
+				t.Errorf("the faults %q do not say %q", faults, tt.says)
+			}
+		})
+	}
+	if faults := check(strings.Replace(head, "1 same", "7 same", 1)+good, tests, 2); len(faults) == 0 {
+		t.Error("a wrong count went unnoticed")
+	}
+	if faults := check(good, tests, 2); len(faults) == 0 {
+		t.Error("a document without counts went unnoticed")
+	}
+}
+
+// check gives everything that is wrong with the document.
+func check(text string, tests map[string]string, atLeast int) (faults []string) {
+	fault := func(line int, format string, args ...any) {
+		faults = append(faults, fmt.Sprintf("line %d: ", line)+fmt.Sprintf(format, args...))
+	}
+	counts := map[string]int{}
+	seen := map[string]bool{}
+	rows := 0
+	for _, r := range readRows(text, fault) {
+		rows++
+		counts[r.kind]++
+		if seen[r.says] {
+			fault(r.line, "%q is there twice in one table", r.says)
+		}
+		seen[r.says] = true
+		names := testName.FindAllStringSubmatch(r.shown, -1)
+		for _, n := range names {
+			if tests[n[1]] == "" {
+				fault(r.line, "there is no test %s", n[1])
+			}
+		}
+		part, next := strings.CutPrefix(r.shown, "next: ")
+		switch r.kind {
+		case notYet:
+			if !next || !slices.Contains(comingParts, part) {
+				fault(r.line, "it is not yet so and does not say next: and one of %v", comingParts)
+			}
+		case same, better, differs:
+			if len(names) == 0 {
+				fault(r.line, "no test shows %q", r.says)
+			}
+			if r.kind != same && r.why == "" {
+				fault(r.line, "it does not say why it is %s", r.kind)
+			}
+		default:
+			fault(r.line, "%q is none of same, better, differs on purpose, not yet", r.kind)
+		}
+	}
+	if rows < atLeast {
+		fault(0, "there are %d rows, there were %d", rows, atLeast)
+	}
+	told := fmt.Sprintf("%d rows: %d same, %d better, %d differs on purpose, %d not yet", rows, counts[same], counts[better], counts[differs], counts[notYet])
+	if got := tally.FindString(text); got != told {
+		fault(0, "the document says %q, and it is %q", got, told)
+	}
+	return faults
+}
+
+// readRows reads every table of the document that has the four columns.
+func readRows(text string, fault func(int, string, ...any)) (rows []row) {
+	table, heading := false, ""
+	for i, line := range strings.Split(text, "\n") {
+		if strings.HasPrefix(line, "#") {
+			heading = line
+		}
+		if !strings.HasPrefix(line, "|") {
+			table = false
+			continue
+		}
+		cells := strings.Split(strings.TrimSpace(line), "|")
+		if strings.HasPrefix(line, "| It says |") {
+			table = true
+			continue
+		}
+		if !table || strings.HasPrefix(line, "|---") {
+			continue
+		}
+		if len(cells) != 6 {
+			fault(i+1, "a row has %d cells, want 4", len(cells)-2)
+			continue
+		}
+		for j := range cells {
+			cells[j] = strings.TrimSpace(cells[j])
+		}
+		rows = append(rows, row{i + 1, heading + ": " + cells[1], cells[2], cells[3], cells[4]})
+	}
+	return rows
+}
+
+// testsIn finds every test function of the tree, and the file it is in.
+func testsIn(t *testing.T, root string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, name := range testFunc.FindAllStringSubmatch(string(text), -1) {
+			if file, err := filepath.Abs(path); err == nil {
+				found[name[1]] = file
+			}
+		}
+		return err
+	})
+	if err != nil || len(found) < 100 {
+		t.Fatalf("found %d tests: %v", len(found), err)
+	}
+	return found
+}
