@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"cadre"
 )
@@ -23,11 +24,27 @@ type audit struct {
 // Audit holds the whole database against itself, against the head records beside
 // it, and against anchors kept elsewhere. It has a read-only connection of its
 // own. Damage of any kind is a finding, never an error.
+//
+// The head records are read before the database, so that a commit in between
+// does no harm. One that erased or renamed a scope would: where something was
+// found and a record has changed meanwhile, all is looked at once more.
 func (s *Store) Audit(ctx context.Context, anchors []cadre.Anchor) (*cadre.AuditReport, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
+	report, before, err := s.auditOnce(ctx, anchors)
+	if err != nil || len(report.Findings) == 0 {
+		return report, err
 	}
-	a := &audit{ctx: ctx, s: s, report: &cadre.AuditReport{}, anchors: append([]cadre.Anchor(nil), anchors...)}
+	if after, err := s.records(); err == nil && !slices.Equal(before, after) {
+		report, _, err = s.auditOnce(ctx, anchors)
+		return report, err
+	}
+	return report, nil
+}
+
+func (s *Store) auditOnce(ctx context.Context, anchors []cadre.Anchor) (*cadre.AuditReport, []record, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	a := &audit{ctx: ctx, s: s, report: &cadre.AuditReport{}, anchors: slices.Clone(anchors)}
 	records, err := s.records()
 	if err != nil {
 		a.find("", "head records", "cannot be read: %v", err)
@@ -39,14 +56,14 @@ func (s *Store) Audit(ctx context.Context, anchors []cadre.Anchor) (*cadre.Audit
 	c, err := dial(filepath.Join(s.dir, dbName), "mode=ro")
 	if err != nil {
 		a.find("", "database", "cannot be opened: %v", err)
-		return a.report, nil
+		return a.report, records, nil
 	}
 	a.c = c
 	a.all()
 	if err := c.close(); err != nil {
 		a.find("", "database", "cannot be closed: %v", err)
 	}
-	return a.report, ctx.Err()
+	return a.report, records, ctx.Err()
 }
 
 func (a *audit) find(s cadre.Scope, place, format string, args ...any) {

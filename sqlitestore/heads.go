@@ -11,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"cadre"
@@ -60,8 +61,14 @@ func decodeRecord(line []byte) *record {
 	if string(sum) != fmt.Sprintf("%08x\n", crc32.ChecksumIEEE(body)) || json.Unmarshal(body, &r) != nil {
 		return nil
 	}
+	if r.Head.Seq >= maxSeq || max(r.Head.Fence, r.Head.Next) > maxNumber {
+		return nil // no log gets there: taking it over would end this one
+	}
 	return &r
 }
+
+// maxNumber is the largest fence or task id that a head record is believed.
+const maxNumber = 1 << 53
 
 // readHead reads the head record of a scope. A missing or damaged one is nil:
 // it proves nothing.
@@ -116,7 +123,8 @@ func (s *Store) removeHead(name cadre.Scope) error {
 	return err
 }
 
-// records reads every head record there is.
+// records reads every head record there is. One that cannot be read does not hide
+// the others.
 func (s *Store) records() ([]record, error) {
 	dir, err := s.heads.Open(".")
 	if err != nil {
@@ -127,15 +135,17 @@ func (s *Store) records() ([]record, error) {
 	if err != nil {
 		return nil, err
 	}
+	slices.Sort(names)
 	var all []record
+	var bad []error
 	for _, name := range names {
 		r, err := s.readRecord(name)
 		if err != nil {
-			return nil, err
+			bad = append(bad, err)
 		}
 		if r != nil && headName(r.Scope) == name {
 			all = append(all, *r)
 		}
 	}
-	return all, nil
+	return all, errors.Join(bad...)
 }

@@ -133,3 +133,23 @@ func FuzzDecodeEvent(f *testing.F) {
 		st.Apply(e) // a line that decodes must not break whoever applies it
 	})
 }
+
+// A record that no log could have written must not end the log.
+func TestAbsurdHeadRecord(t *testing.T) {
+	s, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, h := range []cadre.Head{{Epoch: "e", Seq: 1 << 62, Hash: "h"}, {Epoch: "e", Seq: 5, Hash: "h", Next: 1 << 63}, {Epoch: "e", Seq: 5, Hash: "h", Fence: 1<<64 - 1}} {
+		if err := s.writeHead("work", h); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := s.readHead("work"); got != nil || err != nil {
+			t.Fatalf("readHead() = %+v, %v", got, err)
+		}
+	}
+	if err := add(s, "first", 1); err != nil {
+		t.Fatal(err)
+	}
+}
