@@ -205,9 +205,28 @@ type Added struct {
 	Similar []TaskID `json:"similar,omitempty"` // open tasks with the same subject
 }
 
+// viewAdded shows a task that a receipt says was created. Nobody knew its id
+// before, so nothing belongs to it yet: only what it waits for is looked up.
+func (s Snap) viewAdded(r Receipt, c Command) (*TaskView, error) {
+	for _, e := range r.Events {
+		t, ok := e.After.(*Task)
+		if !ok || e.Before != nil || r.Replayed {
+			continue
+		}
+		v := newView(t)
+		v.State = stateOf(t, nil, false)
+		open, err := s.openBlockers(t)
+		for _, b := range open {
+			v.WaitingOn = append(v.WaitingOn, b.ID)
+		}
+		return v, err
+	}
+	return s.viewTask(changedTask(r, ""), c)
+}
+
 // Answer gives the task, and open tasks with the same subject.
 func (v *TaskAdd) Answer(s Snap, c Command, r Receipt) (any, error) {
-	view, err := s.viewTask(changedTask(r, ""), c)
+	view, err := s.viewAdded(r, c)
 	if err != nil {
 		return nil, err
 	}

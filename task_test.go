@@ -208,6 +208,30 @@ func TestWhoMayChangeWhat(t *testing.T) {
 	}
 }
 
+func TestAddAnswersWhatShowShows(t *testing.T) {
+	w := newTeam(t, "bob")
+	first := w.add("first")
+	w.must(operator, &TaskDone{ID: w.add("done")})
+	for _, v := range []*TaskAdd{
+		{Subject: "plain"},
+		{Subject: "waits", BlockedBy: []TaskID{first, "2"}, Labels: []string{"x"}, Priority: "high"},
+		{Subject: "for bob", Owner: "bob", Parent: first, Plan: true, Paths: []string{"a.go"}},
+	} {
+		added := w.must(operator, v).(*Added)
+		got, err := json.Marshal(added.TaskView)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := json.Marshal(w.look(operator, &TaskShow{ID: added.ID}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got) != string(want) {
+			t.Errorf("add answers\n%s\nand show\n%s", got, want)
+		}
+	}
+}
+
 func TestStaleVersion(t *testing.T) {
 	w := newTeam(t, "ann")
 	id := w.add("work")

@@ -3,6 +3,7 @@ package bootclock
 import (
 	"bytes"
 	"os"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -14,9 +15,15 @@ func Now() Reading {
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts); err != nil {
 		return wall()
 	}
-	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
+	id := boot()
+	if id == "" {
 		return wall()
 	}
-	return Reading{string(bytes.TrimSpace(id)), time.Duration(ts.Nano())}
+	return Reading{id, time.Duration(ts.Nano())}
 }
+
+// boot is this boot's name, which no process lives long enough to see change.
+var boot = sync.OnceValue(func() string {
+	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // without it the wall clock stands in
+	return string(bytes.TrimSpace(id))
+})
