@@ -39,8 +39,9 @@ func BenchmarkStart(b *testing.B) {
 func BenchmarkEmpty(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 	h := newHome(b, "empty")
-	add := &contender{name: "cadre task add", args: fixed(world.cadre, "task", "add", "a task")}
-	other := &contender{name: "task add", args: fixed("task", "add", "a task")}
+	subject := func(n int) string { return "task number " + strconv.Itoa(n+2) }
+	add := &contender{name: "cadre task add", args: func(n int) []string { return []string{world.cadre, "task", "add", subject(n)} }}
+	other := &contender{name: "task add", args: func(n int) []string { return []string{"task", "add", subject(n)} }}
 	race(b, h, rounds(0), add, other)
 	world.report.times("task add, empty list", add.wall.median(), "taskwarrior", other.wall.median(), atMost(1.5))
 }
@@ -66,13 +67,14 @@ func cold(b *testing.B, size int) *contender {
 	for n := range rounds(size) + 1 {
 		h.run(b, world.cadre, "task", "comment", "1", "here I am", "--as", "member-"+strconv.Itoa(n+1))
 	}
-	add := &contender{name: "cadre task add", args: fixed(world.cadre, "task", "add", "one more task")}
+	another := func(n int) string { return "one more task, number " + strconv.Itoa(n+2) }
+	add := &contender{name: "cadre task add", args: func(n int) []string { return []string{world.cadre, "task", "add", another(n)} }}
 	claim := &contender{name: "cadre task next --claim", args: func(n int) []string {
 		return []string{world.cadre, "task", "next", "--claim", "--as", "member-" + strconv.Itoa(n+2)}
 	}}
 	list := &contender{name: "cadre task list", args: fixed(world.cadre, "task", "list")}
 	listJSON := &contender{name: "cadre task list --json", args: fixed(world.cadre, "task", "list", "--json")}
-	twAdd := &contender{name: "task add", args: fixed("task", "add", "one more task")}
+	twAdd := &contender{name: "task add", args: func(n int) []string { return []string{"task", "add", another(n)} }}
 	twStart := &contender{name: "task start", args: func(n int) []string { return []string{"task", strconv.Itoa(n + 2), "start"} }}
 	twList := &contender{name: "task list", args: fixed("task", "list")}
 	node := &contender{name: "node -e 0", args: fixed("node", "-e", "0")}
