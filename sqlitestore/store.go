@@ -66,10 +66,10 @@ var (
 type Option func(*Store)
 
 // Brief is for a process that does one thing and ends. Its Close leaves the
-// connection to the end of the process, which is a fifth of the time of a small
-// command: the last to close a database otherwise moves everything from the
-// write-ahead log into it. Now and then it is moved all the same, so that the
-// next process has little to read.
+// connection to the end of the process: the last to close a database otherwise
+// moves everything from the write-ahead log into it, which was 0.3 to 0.4 ms of
+// the 4.5 that adding a task takes. Now and then it is moved all the same, so
+// that the next process has little to read.
 func Brief() Option { return func(s *Store) { s.brief = true } }
 
 // Open opens the store in a folder, which it creates. The database itself is
