@@ -143,6 +143,7 @@ func story() []step {
 		{"member list", `member list`, ""},
 		{"member show", `member show bob`, ""},
 		{"member report", `member report waiting --evidence "for the printer" --as bob`, ""},
+		{"member stop", `member stop eve --reason "all is done"`, ""},
 		{"member leave", `member leave --as eve`, ""},
 		{"msg send", `msg send eve "come back"`, ""},
 		{"msg dead", `msg dead`, ""},

@@ -42,6 +42,7 @@ func (w *terminal) command(args ...string) *exec.Cmd {
 	cmd.Env = append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + w.dir, "TERM=xterm", "CADRE_STATE_DIR=" + filepath.Join(w.dir, "state"),
 		"CLAUDE_CONFIG_DIR=" + filepath.Join(w.dir, "claude"), "XDG_CACHE_HOME=" + filepath.Join(w.dir, "cache"),
+		"GORACE=atexit_sleep_ms=0",
 	}, w.env...)
 	return cmd
 }

@@ -59,7 +59,7 @@ func otherRenderer(name string) func(*page, any) {
 		return as((*page).deadLetters)
 	case "ask list":
 		return as((*page).askList)
-	case "ask show", "ask for", "ask approve", "ask reject", "ask answer":
+	case "member stop", "ask show", "ask for", "ask approve", "ask reject", "ask answer":
 		return as((*page).ask)
 	case "todo show", "todo write":
 		return as((*page).todo)

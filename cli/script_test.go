@@ -32,6 +32,7 @@ func TestScripts(t *testing.T) {
 			env.Vars = []string{
 				"PATH=" + env.Getenv("PATH"),
 				"WORK=" + env.WorkDir,
+				"GORACE=atexit_sleep_ms=0", // under the race detector every exit would take a second
 				"HOME=" + filepath.Join(env.WorkDir, "home"),
 				"CADRE_STATE_DIR=" + filepath.Join(env.WorkDir, "state"),
 				"CLAUDE_CONFIG_DIR=" + filepath.Join(env.WorkDir, "claude"),

@@ -205,7 +205,7 @@ func TestLifeCycleTransitions(t *testing.T) {
 	step(worker, "in_progress of analyst", "task", "update", "1", "--status", "in_progress")
 	step(worker, "completed of analyst", "task", "update", "1", "--status", "completed")
 	step(lead, "deleted of analyst", "task", "update", "1", "--status", "deleted")
-	step(lead, "pending of ", "task", "restore", "1")
+	step(lead, "completed of analyst", "task", "restore", "1")
 }
 
 func TestLifeCycleALeadReassigns(t *testing.T) {

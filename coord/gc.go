@@ -86,6 +86,11 @@ func (v *GC) consider(ctx context.Context, s *Session, info cadre.ScopeInfo) (*G
 				break
 			}
 		}
+		if team != nil {
+			if _, err := (&cadre.TeamClose{}).Decide(snap, s.command("gc")); err != nil {
+				return nil // somebody is still at work there
+			}
+		}
 		switch {
 		case !old:
 		case team != nil && team.NoLead:

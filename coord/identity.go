@@ -78,7 +78,11 @@ func (c *Coord) identify(ctx context.Context, p Place) (cadre.Actor, error) {
 	if err != nil {
 		return cadre.Actor{}, err
 	}
-	return cadre.Actor{Kind: cadre.ActorSession, Name: "session-" + string(own[:min(8, len(own))]), Session: id, Proof: cadre.ProofEnv}, nil
+	actor := cadre.Actor{Kind: cadre.ActorSession, Name: "session-" + string(own[:min(8, len(own))]), Session: id, Proof: cadre.ProofEnv}
+	if list := p.Env["CLAUDE_CODE_TASK_LIST_ID"]; list != "" {
+		actor.List, err = cadre.ParseScope(list)
+	}
+	return actor, err
 }
 
 // TokenHash is what is kept of a token.

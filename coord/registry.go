@@ -46,6 +46,7 @@ func Verbs() []Verb {
 		{"member list", "List the members of the team", "cadre member list", func() any { return &cadre.MemberList{} }},
 		{"member show", "Show a member", "cadre member show bob", func() any { return &cadre.MemberShow{} }},
 		{"member report", "Say what you are doing", `cadre member report waiting --evidence "for the review"`, func() any { return &cadre.MemberReport{} }},
+		{"member stop", "Ask a member to end; it may refuse", `cadre member stop bob --reason "all is done"`, func() any { return &cadre.AskShutdownOf{} }},
 		{"member leave", "Leave the team; your open tasks go back", "cadre member leave", func() any { return &cadre.MemberLeave{} }},
 		{"msg send", "Send a message to a member", `cadre msg send bob "please look at task 3"`, func() any { return &cadre.MsgSend{} }},
 		{"msg broadcast", "Send a message to every other member", `cadre msg broadcast "stop: the build is broken"`, func() any { return &cadre.MsgBroadcast{} }},

@@ -151,6 +151,16 @@ type Deleted struct {
 
 // Run lets the members depart, moves the scope away and switches its lead back.
 func (v *TeamDelete) Run(ctx context.Context, s *Session) (any, error) {
+	if v.Purge {
+		archived, err := s.archived(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if archived {
+			_, err := s.Store.Move(ctx, s.Scope, s.command("team delete"), cadre.Dest{Where: cadre.Gone})
+			return &Deleted{s.Scope, cadre.Gone}, err
+		}
+	}
 	if _, _, err := s.change(ctx, "team delete", &cadre.TeamClose{Force: v.Force}); err != nil {
 		return nil, err
 	}
@@ -174,23 +184,14 @@ func (v *TeamRestore) ScopeName() string { return v.Team }
 
 // Run restores. An agent may restore only what it made itself.
 func (v *TeamRestore) Run(ctx context.Context, s *Session) (any, error) {
-	found := false
-	for info, err := range s.Store.Scopes(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		if info.Scope != s.Scope {
-			continue
-		}
-		if info.Where == cadre.Live {
-			return s.Do(ctx, "team show", &cadre.TeamShow{})
-		}
-		found = true
-		if err := s.mayRestore(ctx, info.Head.Seq); err != nil {
-			return nil, err
-		}
+	if s.known(ctx) == nil {
+		return s.Do(ctx, "team show", &cadre.TeamShow{})
 	}
-	if !found {
+	archived, err := s.archived(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !archived {
 		return nil, cadre.Refuse(cadre.RuleMissing, "cadre team list --all", "there is no archived team %s", s.Scope)
 	}
 	if _, err := s.Store.Move(ctx, s.Scope, s.command("team restore"), cadre.Dest{Where: cadre.Live}); err != nil {
@@ -200,6 +201,20 @@ func (v *TeamRestore) Run(ctx context.Context, s *Session) (any, error) {
 		return nil, err
 	}
 	return s.Do(ctx, "team show", &cadre.TeamShow{})
+}
+
+// archived says whether the scope is in the archive. It refuses callers to whom
+// an archived team is nothing: all but the operator and the team's creator.
+func (s *Session) archived(ctx context.Context) (bool, error) {
+	for info, err := range s.Store.Scopes(ctx) {
+		if err != nil {
+			return false, err
+		}
+		if info.Scope == s.Scope && info.Where == cadre.Archive {
+			return true, s.mayRestore(ctx, info.Head.Seq)
+		}
+	}
+	return false, nil
 }
 
 func (s *Session) mayRestore(ctx context.Context, seq cadre.Seq) error {
@@ -214,7 +229,7 @@ func (s *Session) mayRestore(ctx context.Context, seq cadre.Seq) error {
 		if team != nil && s.Actor.Session != "" && team.Creator.Session == s.Actor.Session {
 			return nil
 		}
-		return cadre.Refuse(cadre.RuleOperator, "ask the operator: cadre team restore "+string(s.Scope), "only the operator or its creator may restore %s", s.Scope)
+		return cadre.Refuse(cadre.RuleOperator, "ask the operator", "only the operator or its creator may bring %s back or erase it", s.Scope)
 	})
 }
 

@@ -30,10 +30,13 @@ func (v *Watch) Run(ctx context.Context, s *Session) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	follow := true
 	if until != nil {
-		if met, err := s.holds(ctx, until); err != nil || met {
-			return Stream{func(func(cadre.Event, error) bool) {}}, err
+		met, err := s.holds(ctx, until)
+		if err != nil {
+			return nil, err
 		}
+		follow = !met
 	}
 	if v.Since != "" {
 		seq, err := s.seqSince(ctx, v.Since)
@@ -43,7 +46,7 @@ func (v *Watch) Run(ctx context.Context, s *Session) (any, error) {
 		head = cadre.Head{Seq: seq}
 	}
 	return Stream{func(yield func(cadre.Event, error) bool) {
-		for e, err := range s.Store.Events(ctx, s.Scope, head, true) {
+		for e, err := range s.Store.Events(ctx, s.Scope, head, follow) {
 			if !yield(e, err) || err != nil || until != nil && until.met(e.After) {
 				return
 			}
