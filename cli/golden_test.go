@@ -237,8 +237,26 @@ func golden(t *testing.T, path, got string) {
 		t.Fatal(err)
 	}
 	if got != string(want) {
-		t.Errorf("%s is out of date; look at it, then run go test ./cli -update\ngot:\n%s\nwant:\n%s", path, got, want)
+		t.Errorf("%s is out of date; run go test ./cli -update and look at it\n%s", path, firstDifference(got, string(want)))
 	}
+}
+
+// firstDifference shows the first line in which two texts differ.
+func firstDifference(got, want string) string {
+	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range max(len(g), len(w)) {
+		a, b := "(the end)", "(the end)"
+		if i < len(g) {
+			a = g[i]
+		}
+		if i < len(w) {
+			b = w[i]
+		}
+		if a != b {
+			return fmt.Sprintf("line %d\n got: %s\nwant: %s", i+1, a, b)
+		}
+	}
+	return ""
 }
 
 // shellWords splits a command line as a shell does, double quotes included.

@@ -59,7 +59,9 @@ func otherRenderer(name string) func(*page, any) {
 		return as((*page).deadLetters)
 	case "ask list":
 		return as((*page).askList)
-	case "member stop", "ask show", "ask for", "ask approve", "ask reject", "ask answer":
+	case "ask for", "member stop":
+		return as((*page).asked)
+	case "ask show", "ask approve", "ask reject", "ask answer":
 		return as((*page).ask)
 	case "todo show", "todo write":
 		return as((*page).todo)

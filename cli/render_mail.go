@@ -80,6 +80,13 @@ func (pg *page) askList(asks []*cadre.Ask) {
 	t.print(pg)
 }
 
+// asked says to whom something was put that now waits for an answer.
+func (pg *page) asked(a *cadre.Ask) {
+	state := askState(a.State)
+	pg.printf("%s  %s  %s, to be answered by %s\n", line(string(a.ID)), pg.paint(state.style, state.text), line(string(a.Kind)), join(a.Approvers))
+	pg.hint("to see the answer: cadre ask show %s", a.ID)
+}
+
 // ask prints one ask with what to type to answer it.
 func (pg *page) ask(a *cadre.Ask) {
 	state := askState(a.State)
