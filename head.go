@@ -3,7 +3,6 @@ package cadre
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"time"
 )
@@ -74,7 +73,7 @@ func Seal(h Head, s Scope, c Command, events []Event) (Head, [][]byte, error) {
 		if e.Verb == "" {
 			e.Actor, e.Door, e.Verb, e.Command = c.Actor, c.Door, c.Verb, c.ID
 		}
-		line, err := json.Marshal(e)
+		line, err := encodeEvent(e)
 		if err != nil {
 			return Head{}, nil, fmt.Errorf("encoding an event about %s: %w", e.Object, err)
 		}

@@ -3,7 +3,6 @@ package sqlitestore
 import (
 	"context"
 	"database/sql/driver"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -97,7 +96,7 @@ func (b *batch) put(scope int64, ref cadre.Ref, before, after cadre.Object) erro
 	if after == nil {
 		return b.c.exec(deleteObject, scope, string(ref.Kind), ref.ID)
 	}
-	image, err := json.Marshal(after)
+	image, err := cadre.EncodeObject(after)
 	if err != nil {
 		return err
 	}
