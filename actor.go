@@ -33,6 +33,7 @@ type Actor struct {
 	Name    string    `json:"name"`
 	Session string    `json:"session,omitempty"`
 	Scope   Scope     `json:"scope,omitempty"`  // where a member belongs
+	List    Scope     `json:"list,omitempty"`   // the list that a session was started to share with others
 	Role    Role      `json:"role,omitempty"`   // what a token was issued for
 	Joined  uint64    `json:"joined,omitempty"` // which membership a token is for: a name that comes back is another
 	Proof   Proof     `json:"proof"`

@@ -52,8 +52,12 @@ func (v *AskFor) Decide(s Snap, c Command) ([]Event, error) {
 		if err != nil && len(v.Approvers) > 0 {
 			return nil, err
 		}
-		if m != nil && !slices.Contains(ask.Approvers, m.Name) {
+		switch {
+		case m == nil || slices.Contains(ask.Approvers, m.Name):
+		case m.Name != d.me:
 			ask.Approvers = append(ask.Approvers, m.Name)
+		case len(v.Approvers) > 0:
+			return nil, refuse(RuleSelf, "%s cannot answer what it asks itself", d.me).hint("name another approver, or none: the operator may always answer")
 		}
 	}
 	if err := d.needMember(); err != nil {

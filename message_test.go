@@ -102,6 +102,7 @@ func TestPlanGate(t *testing.T) {
 	w.refused(RuleVersion, as("ben"), &AskApprove{ID: ask.ID, Digest: Digest("another plan")})
 	w.must(as("ben"), &AskReject{ID: ask.ID, Text: "too much at once"})
 	w.refused(RulePlan, as("ann"), &TaskStart{ID: id})
+	w.refused(RuleSelf, as("ann"), &AskFor{Kind: AskPlan, Text: "mine", Task: id, Approvers: []string{"ann"}})
 	ask = w.must(as("ann"), &AskFor{Kind: AskPlan, Text: "only this", Task: id}).(*Ask)
 	w.must(person, &AskApprove{ID: ask.ID, Digest: Digest("only this")})
 	w.refused(RuleFinished, person, &AskApprove{ID: ask.ID})

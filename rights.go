@@ -56,7 +56,8 @@ func (d *draft) identify() (me string, r rights, joins *Member, err error) {
 }
 
 // identifySession: a session leads its own list and the teams it created, works
-// where it joined, and may look everywhere.
+// where it joined and on the list that it was started to share, and may look
+// everywhere.
 func (d *draft) identifySession(a Actor) (string, rights, *Member, error) {
 	if own, err := ParseScope(a.Session); err == nil && (own == d.Scope() || sessionTeam(own) == d.Scope()) {
 		return a.Name, leads, nil, nil
@@ -73,6 +74,9 @@ func (d *draft) identifySession(a Actor) (string, rights, *Member, error) {
 			return "", nothing, nil, err
 		}
 		return m.Name, m.rights(), nil, nil
+	}
+	if team == nil && a.List == d.Scope() {
+		return a.Name, works, nil, nil
 	}
 	return a.Name, reads, nil, nil
 }
@@ -126,10 +130,18 @@ func (d *draft) ownerName(s string) (string, error) {
 
 // needMember refuses callers that may only look.
 func (d *draft) needMember() error {
-	if d.rights < works {
-		return refuse(RuleMember, "%s is not a member here and may only look", d.cmd.Actor).hint("cadre team join %s --name NAME", d.Scope())
+	if d.rights >= works {
+		return nil
 	}
-	return nil
+	refusal := refuse(RuleMember, "%s is not a member of %s and may only look", d.cmd.Actor, d.Scope())
+	team, err := d.Team()
+	if err != nil {
+		return err
+	}
+	if team == nil {
+		return refusal.hint("cadre team list, then cadre team join TEAM --name NAME")
+	}
+	return refusal.hint("cadre team join %s --name NAME", d.Scope())
 }
 
 func (d *draft) needLead(what string) error {

@@ -144,11 +144,20 @@ func (v *TaskRestore) Decide(s Snap, c Command) ([]Event, error) {
 	return d.finish()
 }
 
-// restore makes a removed task pending again. Edges to tasks that are gone, or
-// that would now close a cycle, are left out.
+// restore makes a removed task what it was, but for work that was under way,
+// which is pending again. Edges to tasks that are gone, or that would now close a
+// cycle, are left out.
 func (d *draft) restore(t *Task) error {
+	was, err := d.beforeRemoval(t)
+	if err != nil {
+		return err
+	}
 	next := t.Clone()
-	next.Status, next.Owner, next.Lease, next.CompletedAt, next.StartedAt = Pending, "", nil, nil, nil
+	next.Status, next.Lease = was, nil
+	if was != Completed {
+		next.Status, next.StartedAt = Pending, nil
+	}
+	next.Fence = d.Head().Fence + 1
 	next.BlockedBy, next.Unblocked = nil, nil
 	if err := d.putTask(t, next); err != nil {
 		return err
@@ -183,6 +192,19 @@ func (d *draft) restore(t *Task) error {
 		}
 	}
 	return nil
+}
+
+// beforeRemoval is the status that a removed task had.
+func (d *draft) beforeRemoval(t *Task) (Status, error) {
+	for e, err := range d.History(t.Ref()) {
+		if err != nil {
+			return "", err
+		}
+		if was, ok := e.Before.(*Task); ok && was.Status != Deleted {
+			return was.Status, nil
+		}
+	}
+	return Pending, nil
 }
 
 // Answer gives the task.

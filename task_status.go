@@ -169,7 +169,7 @@ func (d *draft) planApproved(t *Task) error {
 	if gated.ApprovedBy != "" {
 		return nil
 	}
-	return refuse(RulePlan, "task %s may start only once its plan is approved", t.ID).hint("cadre ask list")
+	return refuse(RulePlan, "task %s may start only once its plan is approved", t.ID).hint(`cadre ask for plan "what you are going to do" --task %s`, t.ID)
 }
 
 // TaskDone completes a task and frees those that wait for it.

@@ -282,6 +282,18 @@ func TestRemoveAndRestore(t *testing.T) {
 	if got := w.task(b); got.OpenBlockers != 1 || got.has(FlagUnblocked) {
 		t.Errorf("after the restore b is %+v", got)
 	}
+	w.must(as("ann"), &TaskDone{ID: a})
+	w.must(as("ann"), &TaskStart{ID: b})
+	w.must(operator, &TaskRemove{ID: b})
+	w.must(operator, &TaskRemove{ID: a, Unblock: true})
+	w.must(operator, &TaskRestore{ID: a})
+	w.must(operator, &TaskRestore{ID: b})
+	if got := w.task(a); got.Status != Completed || got.Owner != "ann" {
+		t.Errorf("finished work came back as %s of %q", got.Status, got.Owner)
+	}
+	if got := w.task(b); got.Status != Pending || got.Owner != "ann" {
+		t.Errorf("work that was under way came back as %s of %q", got.Status, got.Owner)
+	}
 }
 
 func TestMetadataSetsFields(t *testing.T) {

@@ -121,7 +121,17 @@ func TestRightsByActor(t *testing.T) {
 	}
 	list := newWorld(t, "aaaaaaaa-1111")
 	list.must(own, &TaskAdd{Subject: "in my own list"})
-	list.refused(RuleMember, session("bbbbbbbb-2222"), &TaskAdd{Subject: "x"})
+	other := session("bbbbbbbb-2222")
+	list.refused(RuleMember, other, &TaskAdd{Subject: "x"})
+	other.List = "shared"
+	list.refused(RuleMember, other, &TaskAdd{Subject: "x"})
+	shared := newWorld(t, "shared")
+	shared.must(other, &TaskAdd{Subject: "in the list it was started to share"})
+	done := shared.must(other, &TaskDone{ID: "1"}).(*Done)
+	if done.Owner != other.Name {
+		t.Errorf("the owner is %s", done.Owner)
+	}
+	shared.refused(RuleLead, other, &TaskAccept{ID: "1"})
 }
 
 func TestASessionThatJoined(t *testing.T) {
