@@ -74,6 +74,9 @@ func changedFields(e cadre.Event) []string {
 	return diffs[0].Fields
 }
 
+// touched describes a change in nothing that a person would call one.
+const touched = "touched"
+
 // describeTask says what happened to a task: its creation, its new status, and
 // whatever else a person would call a change.
 func describeTask(before, after *cadre.Task, fields []string) string {
@@ -106,7 +109,7 @@ func describeTask(before, after *cadre.Task, fields []string) string {
 		words = append(words, list)
 	}
 	if len(words) == 0 {
-		return "touched"
+		return touched
 	}
 	return strings.Join(words, ", ")
 }

@@ -94,6 +94,9 @@ func (pg *page) diff(d *coord.DiffView) {
 			mark = cell{"-", red}
 		}
 		what := describe(cadre.Event{Object: c.Object, Before: c.Before, After: c.After})
+		if what == touched { // changed there and back again
+			continue
+		}
 		t.add(mark, text(objectText(c.Object)), cell{text: what})
 	}
 	t.print(pg)
