@@ -5,6 +5,7 @@ package bench
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,7 +24,7 @@ func BenchmarkCommands(b *testing.B) {
 	h := newHome(b, "commands")
 	const many = 64
 	disk, memory := newCaller(openStore(b, h.state()), "writer"), newCaller(memstore.New(), "writer")
-	calls := newSyscalls(b, h, walBytes(b, h))
+	calls := newSyscalls(b, h, commitBytes(b, h))
 	add := func(c caller) func(int) error {
 		return func(i int) error {
 			return c.do("task add", &cadre.TaskAdd{Subject: fmt.Sprint("a task of caller ", i)})
@@ -60,21 +61,22 @@ func BenchmarkCommands(b *testing.B) {
 }
 
 // syscalls does what a commit of one command asks of the system, and nothing
-// else: take the lock, write the frames of the log, sync, write the head record,
-// give the lock back; and every so often what a checkpoint asks.
+// else, as strace shows it: take the lock, lock the log's index, read the head
+// record, write the frames of the log, sync, unlock, write the head record, give
+// the lock back. Checkpoints are left out: there is one in a hundred commits.
 type syscalls struct {
-	lock, wal, db *os.File
-	heads         string
-	frames        int // of one commit
-	at            int // frames since the checkpoint
-	page          []byte
+	lock, wal, shm *os.File
+	head           string
+	frames         int // of one commit
+	at             int // where the log goes on
+	page           []byte
 }
 
 const (
 	pageSize    = 4096
 	frameHeader = 24
 	headRecord  = 640
-	checkpoint  = 256 // frames
+	logLength   = 1000 // frames, after which it begins anew
 )
 
 func newSyscalls(tb testing.TB, h home, bytes int) *syscalls {
@@ -83,20 +85,45 @@ func newSyscalls(tb testing.TB, h home, bytes int) *syscalls {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		tb.Fatal(err)
 	}
-	s := &syscalls{heads: filepath.Join(dir, "head"), frames: bytes / (pageSize + frameHeader), page: make([]byte, pageSize)}
-	for name, f := range map[string]**os.File{"lock": &s.lock, "wal": &s.wal, "db": &s.db} {
+	s := &syscalls{head: filepath.Join(dir, "head"), frames: (bytes - headRecord) / (pageSize + frameHeader), page: make([]byte, pageSize)}
+	for name, f := range map[string]**os.File{"lock": &s.lock, "wal": &s.wal, "shm": &s.shm} {
 		var err error
 		if *f, err = os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 			tb.Fatal(err)
 		}
 		tb.Cleanup(func() { (*f).Close() })
 	}
+	if err := os.WriteFile(s.head, s.page[:headRecord], 0o600); err != nil {
+		tb.Fatal(err)
+	}
 	return s
 }
 
 func (s *syscalls) one(int) error {
-	if err := syscall.Flock(int(s.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return err
+	return errors.Join(
+		syscall.Flock(int(s.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB),
+		s.locks(syscall.F_WRLCK, syscall.F_UNLCK, syscall.F_RDLCK, syscall.F_WRLCK),
+		s.readHead(),
+		s.append(),
+		s.wal.Sync(),
+		s.locks(syscall.F_UNLCK, syscall.F_UNLCK),
+		s.writeHead(),
+		syscall.Flock(int(s.lock.Fd()), syscall.LOCK_UN),
+	)
+}
+
+func (s *syscalls) locks(kinds ...int16) error {
+	for _, k := range kinds {
+		if err := syscall.FcntlFlock(s.shm.Fd(), syscall.F_SETLK, &syscall.Flock_t{Type: k, Start: 120, Len: 1}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *syscalls) append() error {
+	if s.at+s.frames > logLength {
+		s.at = 0
 	}
 	for range s.frames {
 		at := int64(s.at * (pageSize + frameHeader))
@@ -107,35 +134,26 @@ func (s *syscalls) one(int) error {
 		}
 		s.at++
 	}
-	if err := s.wal.Sync(); err != nil {
+	return nil
+}
+
+func (s *syscalls) readHead() error {
+	if _, err := os.Lstat(s.head); err != nil {
 		return err
 	}
-	if s.at >= checkpoint {
-		if err := s.checkpoint(); err != nil {
-			return err
-		}
-	}
-	head, err := os.OpenFile(s.heads, os.O_WRONLY|os.O_CREATE, 0o600)
+	f, err := os.Open(s.head)
 	if err != nil {
 		return err
 	}
-	_, err = head.WriteAt(s.page[:headRecord], 0)
-	return errors.Join(err, head.Close(), syscall.Flock(int(s.lock.Fd()), syscall.LOCK_UN))
+	_, err = io.ReadAll(f)
+	return errors.Join(err, f.Close())
 }
 
-// checkpoint writes each page that the log holds, once, into the database.
-func (s *syscalls) checkpoint() error {
-	if err := s.wal.Sync(); err != nil {
+func (s *syscalls) writeHead() error {
+	f, err := os.OpenFile(s.head, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
 		return err
 	}
-	pages := 3 * s.frames // the same ones again and again, and a few new ones
-	for i := range pages {
-		_, err := s.wal.ReadAt(s.page, int64(i*(pageSize+frameHeader)+frameHeader))
-		_, err2 := s.db.WriteAt(s.page, int64(i*pageSize))
-		if err := errors.Join(err, err2); err != nil {
-			return err
-		}
-	}
-	s.at = 0
-	return s.db.Sync()
+	_, err = f.WriteAt(s.page[:headRecord], 0)
+	return errors.Join(err, f.Close())
 }

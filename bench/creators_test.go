@@ -19,7 +19,7 @@ func BenchmarkCreators(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 	h := newHome(b, "creators")
 	const loops, each = 8, 12
-	bytes := strconv.Itoa(walBytes(b, h))
+	bytes := strconv.Itoa(commitBytes(b, h))
 	h.run(b, world.cadre, "task", "add", "the first")
 	var ids []string
 	var ours, floor []float64

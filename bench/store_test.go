@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -90,29 +92,41 @@ func rate(tb testing.TB, callers int, slice time.Duration, one func(caller int) 
 	return float64(done.Load()) / time.Since(began).Seconds()
 }
 
-// walBytes measures how many bytes of log one durable change writes.
-func walBytes(tb testing.TB, h home) int {
+// commitBytes measures how many bytes a process writes for one durable change of
+// a list with some hundred tasks.
+func commitBytes(tb testing.TB, h home) int {
 	tb.Helper()
-	s := openStore(tb, filepath.Join(h.dir, "probe"))
-	c := newCaller(s, "prober")
-	size := func() int64 {
-		if err := c.do("task add", &cadre.TaskAdd{Subject: "a task"}); err != nil {
-			tb.Fatal(err)
+	c := newCaller(openStore(tb, filepath.Join(h.dir, "probe")), "prober")
+	add := func(n int) {
+		for i := range n {
+			if err := c.do("task add", &cadre.TaskAdd{Subject: fmt.Sprint("task ", i)}); err != nil {
+				tb.Fatal(err)
+			}
 		}
-		info, err := os.Stat(filepath.Join(h.dir, "probe", "cadre.db-wal"))
-		if err != nil {
-			tb.Fatal(err)
+	}
+	const before, measured = 400, 40
+	add(before)
+	began := written(tb)
+	add(measured)
+	return (written(tb) - began) / measured
+}
+
+// written is how many bytes this process has passed to write calls.
+func written(tb testing.TB) int {
+	tb.Helper()
+	data, err := os.ReadFile("/proc/self/io")
+	if err != nil {
+		tb.Skip("only Linux says how much a process wrote")
+	}
+	for l := range strings.Lines(string(data)) {
+		if rest, ok := strings.CutPrefix(l, "wchar:"); ok {
+			n, err := strconv.Atoi(strings.TrimSpace(rest))
+			if err != nil {
+				tb.Fatal(err)
+			}
+			return n
 		}
-		return info.Size()
 	}
-	for range 5 {
-		size()
-	}
-	const n = 8
-	first := size()
-	var last int64
-	for range n {
-		last = size()
-	}
-	return int(last-first) / n
+	tb.Fatal("no wchar in /proc/self/io")
+	return 0
 }
