@@ -202,8 +202,11 @@ func (d *draft) assign(t *Task, from string) error {
 // Added is the answer to a creation.
 type Added struct {
 	TaskView
-	Similar []TaskID `json:"similar,omitempty"` // open tasks with the same subject
+	Similar []TaskID `json:"similar,omitempty"` // open tasks with the same subject, the first few
 }
+
+// maxSimilar is how many tasks with the same subject are told of.
+const maxSimilar = 5
 
 // viewAdded shows a task that a receipt says was created. Nobody knew its id
 // before, so nothing belongs to it yet: only what it waits for is looked up.
@@ -235,8 +238,11 @@ func (v *TaskAdd) Answer(s Snap, c Command, r Receipt) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if t.ID != view.ID {
-			out.Similar = append(out.Similar, t.ID)
+		if t.ID == view.ID {
+			continue
+		}
+		if out.Similar = append(out.Similar, t.ID); len(out.Similar) == maxSimilar {
+			break
 		}
 	}
 	return out, nil
