@@ -25,12 +25,16 @@ func BenchmarkCreators(b *testing.B) {
 	var ours, floor []float64
 	for round := range rounds(10_000) + 1 {
 		create := func() {
-			got, rate := creators(b, h, loops, each, world.cadre, "task", "add", fmt.Sprint("a task of round ", round))
+			got, rate := creators(b, h, loops, each, func(n int) []string {
+				return []string{world.cadre, "task", "add", fmt.Sprintf("task %d of round %d", n, round)}
+			})
 			ids = append(ids, got...)
 			ours = append(ours, rate)
 		}
 		start := func() {
-			_, rate := creators(b, h, loops, each, world.floor, filepath.Join(h.dir, "lock"), filepath.Join(h.dir, "appended"), bytes)
+			_, rate := creators(b, h, loops, each, func(int) []string {
+				return []string{world.floor, filepath.Join(h.dir, "lock"), filepath.Join(h.dir, "appended"), bytes}
+			})
 			floor = append(floor, rate)
 		}
 		if round%2 == 0 {
@@ -46,17 +50,18 @@ func BenchmarkCreators(b *testing.B) {
 }
 
 // creators runs a program in so many loops at once, and gives what each said.
-func creators(b *testing.B, h home, loops, each int, program string, args ...string) (said []string, rate float64) {
+func creators(b *testing.B, h home, loops, each int, args func(n int) []string) (said []string, rate float64) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	began := time.Now()
-	for range loops {
+	for l := range loops {
 		wg.Go(func() {
-			for range each {
-				out, err := h.command(program, args...).Output()
+			for i := range each {
+				program := args(l*each + i)
+				out, err := h.command(program[0], program[1:]...).Output()
 				mu.Lock()
 				if err != nil {
-					b.Errorf("%s: %v", filepath.Base(program), err)
+					b.Errorf("%s: %v", strings.Join(program, " "), err)
 				}
 				said = append(said, strings.TrimSpace(string(out)))
 				mu.Unlock()
