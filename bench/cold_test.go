@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+
+	"cadre"
 )
 
 // sizes are the lengths of the lists that growth is looked at with.
@@ -61,7 +63,7 @@ func BenchmarkCold(b *testing.B) {
 
 func cold(b *testing.B, size int) *contender {
 	h := newHome(b, fmt.Sprintf("cold-%d", size))
-	fill(b, h, size)
+	fill(b, h, min(size, cadre.MaxTasks-2*rounds(size))) // there must be room for more
 	// Taskwarrior is told which task to start. Cadre finds out, and each claim is
 	// another member's: who has a task in progress would get the same again.
 	for n := range rounds(size) + 1 {

@@ -18,6 +18,7 @@ import (
 	"cadre/sqlitestore"
 )
 
+// scope is where everything is that one list is enough for.
 const scope = cadre.Scope("bench")
 
 // clock is a clock of our own, so that a sender is not refused for sending much.
@@ -31,19 +32,20 @@ func (c *clock) now() cadre.Time {
 // caller carries out verbs on a store, as one member.
 type caller struct {
 	store cadre.Store
+	scope cadre.Scope
 	clock *clock
 	actor cadre.Actor
 	n     *atomic.Int64 // command ids
 }
 
 func newCaller(s cadre.Store, name string) caller {
-	return caller{s, &clock{}, cadre.Actor{Kind: cadre.ActorMember, Name: name, Proof: cadre.ProofOwner, By: "operator"}, &atomic.Int64{}}
+	return caller{s, scope, &clock{}, cadre.Actor{Kind: cadre.ActorMember, Name: name, Proof: cadre.ProofOwner, By: "operator"}, &atomic.Int64{}}
 }
 
 // do commits one change.
 func (c caller) do(verb string, v cadre.Change) error {
 	cmd := cadre.Command{ID: cadre.CommandID(fmt.Sprintf("%s-%d", c.actor.Name, c.n.Add(1))), Actor: c.actor, Door: "bench", Verb: verb, Now: c.clock.now()}
-	_, err := c.store.Update(context.Background(), scope, cmd, func(s cadre.Snap) ([]cadre.Event, error) { return v.Decide(s, cmd) })
+	_, err := c.store.Update(context.Background(), c.scope, cmd, func(s cadre.Snap) ([]cadre.Event, error) { return v.Decide(s, cmd) })
 	return err
 }
 
@@ -51,7 +53,7 @@ func (c caller) do(verb string, v cadre.Change) error {
 func (c caller) put(tb testing.TB, events []cadre.Event) {
 	tb.Helper()
 	cmd := cadre.Command{ID: cadre.CommandID(fmt.Sprintf("%s-%d", c.actor.Name, c.n.Add(1))), Actor: c.actor, Door: "bench", Verb: "fill", Now: c.clock.now()}
-	_, err := c.store.Update(context.Background(), scope, cmd, func(cadre.Snap) ([]cadre.Event, error) { return events, nil })
+	_, err := c.store.Update(context.Background(), c.scope, cmd, func(cadre.Snap) ([]cadre.Event, error) { return events, nil })
 	if err != nil {
 		tb.Fatal(err)
 	}
