@@ -105,6 +105,7 @@ func (m *machine) rewrite(old, word string) {
 // compute the whole chain again. The record beside the database gives that away,
 // and where the attacker removed it too, an anchor that was kept elsewhere.
 func TestSoakRewrittenChain(t *testing.T) {
+	t.Parallel()
 	m := evidence(t)
 	kept := filepath.Join(t.TempDir(), "anchor.json")
 	if err := os.WriteFile(kept, []byte(m.must("audit", "anchor")), 0o600); err != nil {

@@ -18,6 +18,7 @@ import (
 // set an hour ahead or back between any two of them. Both must answer the same:
 // order comes from the log, and leases from the time since boot.
 func TestSoakClock(t *testing.T) {
+	t.Parallel()
 	commands := count(t, "commands with a clock that jumps", 400, 5000)
 	seed := rand.Uint64()
 	steady := newTimed(t, seed, false)

@@ -24,6 +24,7 @@ var faults = []string{"signal=KILL", "error=EIO", "error=ENOSPC"}
 // want of space. Whatever happens: what was acknowledged is there, the command is
 // there wholly or not at all, and the next one works at once.
 func TestSoakFaults(t *testing.T) {
+	t.Parallel()
 	for _, sc := range scenarios {
 		t.Run(sc.name, func(t *testing.T) { inject(t, sc) })
 	}

@@ -17,6 +17,7 @@ import (
 // middle of a commit. Each either is done or says that it was not, nothing that
 // was acknowledged is lost, and once there is space again all goes on.
 func TestSoakFullDisk(t *testing.T) {
+	t.Parallel()
 	t.Run("small file system", fullFileSystem)
 	t.Run("every write refused", refusedWrites)
 }

@@ -62,6 +62,7 @@ func allowed(name, value string) bool {
 // or made into a name, nothing outside of the state folder is touched, and no
 // control character comes back.
 func TestSoakHostileNames(t *testing.T) {
+	t.Parallel()
 	outer := t.TempDir()
 	home := filepath.Join(outer, "up", "home")
 	if err := os.MkdirAll(home, 0o700); err != nil {

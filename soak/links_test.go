@@ -16,6 +16,7 @@ var planted = []string{"cadre.db", "cadre.db-wal", "cadre.db-shm", "cadre.db-jou
 // it, to files, to folders and to nothing. Commands refuse with an error or work
 // without following, and never touch what the links lead to.
 func TestSoakPlantedLinks(t *testing.T) {
+	t.Parallel()
 	prepared := newMachine(t)
 	prepared.must("team", "create", "docs")
 	prepared.must("task", "add", "one", "--scope", "docs")

@@ -70,6 +70,7 @@ func (m *machine) move(from, to string) {
 // command opens a new epoch that says so too, no number is ever used again, and
 // from then on the record holds.
 func TestSoakLostEvents(t *testing.T) {
+	t.Parallel()
 	for _, l := range losses {
 		t.Run(l.name, func(t *testing.T) {
 			m := evidence(t)

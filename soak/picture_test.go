@@ -1,6 +1,7 @@
 package soak_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -27,4 +28,22 @@ func (m *machine) picture(list string) string {
 		}
 	}
 	return out.String()
+}
+
+// images is what two stores must agree on: the epoch and so the hashes are each
+// store's own.
+func images(events []cadre.Event) []string {
+	var out []string
+	for _, e := range events {
+		if e.Object.Kind == cadre.KindLog {
+			continue
+		}
+		e.Prev, e.Hash = "", ""
+		data, err := json.Marshal(e)
+		if err != nil {
+			panic(err)
+		}
+		out = append(out, string(data))
+	}
+	return out
 }

@@ -32,6 +32,7 @@ var decidedRules = []cadre.Rule{
 // counts how often each rule refused, because a rule that never refuses is not
 // tested.
 func TestSoakProperty(t *testing.T) {
+	t.Parallel()
 	const each = 250
 	commands := count(t, "random commands", 10_000, 100_000)
 	disk, err := sqlitestore.Open(t.TempDir())
@@ -175,24 +176,6 @@ func (p *pair) do(rt *rapid.T, c call) {
 			rt.Fatalf("after %s: %T%+v in %s: %v", c.actor, c.verb, c.verb, name, err)
 		}
 	}
-}
-
-// images is what two stores must agree on: the epoch and so the hashes are each
-// store's own.
-func images(events []cadre.Event) []string {
-	var out []string
-	for _, e := range events {
-		if e.Object.Kind == cadre.KindLog {
-			continue
-		}
-		e.Prev, e.Hash = "", ""
-		data, err := json.Marshal(e)
-		if err != nil {
-			panic(err)
-		}
-		out = append(out, string(data))
-	}
-	return out
 }
 
 // same compares everything that both stores have of the scope, through every

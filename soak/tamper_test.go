@@ -85,6 +85,7 @@ func evidence(t *testing.T) *machine {
 // TestSoakTampering changes the database in every way between two processes, and
 // has the audit find each of them, and nothing in a database left alone.
 func TestSoakTampering(t *testing.T) {
+	t.Parallel()
 	m := evidence(t)
 	clean := m.audited()
 	if log := ask[[]cadre.Event](m, "log", "--limit", "0", "--scope", "docs"); len(log) != 11 {
