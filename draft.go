@@ -104,6 +104,12 @@ func (d *draft) putTask(before, after *Task) error {
 		}
 		after.OpenBlockers = open
 	}
+	if after.OpenBlockers == 0 {
+		after.unflag(FlagUnaccepted)
+	}
+	if after.Plan != nil && before != nil && before.Owner != "" && before.Owner != after.Owner {
+		after.Plan = after.Plan.shut() // a plan is approved for the one who made it
+	}
 	var old Object
 	if before != nil {
 		old = before
@@ -144,12 +150,13 @@ func (d *draft) recount(blocker *Task) error {
 		return err
 	}
 	for _, w := range waiting {
-		next := w.Clone()
-		next.OpenBlockers += step
-		if next.OpenBlockers == 0 {
-			next.unflag(FlagUnaccepted)
+		now, err := d.Task(w.ID) // as those before it in this loop left it
+		if err != nil {
+			return err
 		}
-		if err := d.putTask(w, next); err != nil {
+		next := now.Clone()
+		next.OpenBlockers += step
+		if err := d.putTask(now, next); err != nil {
 			return err
 		}
 	}

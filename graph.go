@@ -54,14 +54,19 @@ func (d *draft) addEdge(t *Task, by TaskID) error {
 		return err
 	}
 	if blocker.ID == t.ID {
-		return refuse(RuleCycle, "task %s cannot wait for itself", t.ID)
+		return refuse(RuleCycle, "task %s cannot wait for itself", t.ID).hint("cadre task why %s", t.ID)
 	}
 	if len(t.BlockedBy) >= MaxBlockers {
 		return refuse(RuleLimit, "task %s already waits for %d tasks, which is as many as it can", t.ID, MaxBlockers)
 	}
-	path, err := d.cyclePath(by, t.ID)
-	if err != nil {
-		return err
+	if t.Status == Completed && !blocker.finished() {
+		return refuse(RuleMove, "task %s is completed and cannot begin to wait", t.ID).hint("cadre task update %s --status pending", t.ID)
+	}
+	var path []TaskID
+	if t.Version > 0 { // for a new task nobody can wait yet
+		if path, err = d.cyclePath(by, t.ID); err != nil {
+			return err
+		}
 	}
 	if path != nil {
 		return refuse(RuleCycle, "that would be a cycle: %s", showCycle(append([]TaskID{t.ID}, path...))).

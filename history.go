@@ -179,7 +179,7 @@ func (v *Blame) Look(s Snap, c Command) (any, error) {
 	if _, err := look(s, c); err != nil {
 		return nil, err
 	}
-	view, err := s.viewTask(v.ID, c)
+	view, err := s.viewTask(v.ID)
 	if err != nil {
 		return nil, err
 	}

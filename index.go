@@ -12,7 +12,7 @@ type Index string
 
 const (
 	IndexReady     Index = "ready"    // tasks without owner that could start: priority, id
-	IndexOwner     Index = "owner"    // open tasks: owner, id
+	IndexOwner     Index = "owner"    // open tasks: owner, those in progress first, id
 	IndexStatus    Index = "status"   // tasks: status, id
 	IndexParent    Index = "parent"   // tasks: parent, id
 	IndexSubject   Index = "subject"  // open tasks: folded subject, id
@@ -92,8 +92,12 @@ func (t *Task) index(add func(Index, string)) {
 	}
 	add(IndexSubject, joinKey(foldSubject(t.Subject), id))
 	if t.Owner != "" {
-		add(IndexOwner, joinKey(t.Owner, id))
-	} else if t.Ready() {
+		rank := "1"
+		if t.Status == InProgress {
+			rank = "0"
+		}
+		add(IndexOwner, joinKey(t.Owner, rank, id))
+	} else if t.Ready() && t.Kind != KindTrack { // a worker's notes are nobody else's work
 		add(IndexReady, joinKey(priorityKey(t.Priority), id))
 	}
 }

@@ -1,6 +1,10 @@
 package cadre
 
-import "time"
+import (
+	"fmt"
+	"strings"
+	"time"
+)
 
 // DefaultAttempts is how often a task is given out again before it needs a person.
 const DefaultAttempts = 3
@@ -14,10 +18,13 @@ type TaskRenew struct {
 
 // Decide renews.
 func (v *TaskRenew) Decide(s Snap, c Command) ([]Event, error) {
-	return decideOn(s, c, v.ID, func(d *draft, t *Task) error {
+	check := func(*draft) error {
 		if v.Lease <= 0 {
 			return refuse(RuleValue, "a lease needs a length")
 		}
+		return nil
+	}
+	return decideOn(s, c, v.ID, check, func(d *draft, t *Task) error {
 		if err := t.fenced(v.Fence); err != nil {
 			return err
 		}
@@ -25,13 +32,13 @@ func (v *TaskRenew) Decide(s Snap, c Command) ([]Event, error) {
 			return refuse(RuleFence, "task %s is not held by %s any more", t.ID, d.me).hint("cadre task show %s", t.ID)
 		}
 		next := t.Clone()
-		next.Lease = &Lease{Boot: d.cmd.Now.Boot, Until: d.cmd.Now.Up + v.Lease}
+		next.Lease = d.leaseOf(v.Lease)
 		return d.putTask(t, next)
 	})
 }
 
 // Answer gives the task.
-func (v *TaskRenew) Answer(s Snap, c Command, _ Receipt) (any, error) { return s.viewTask(v.ID, c) }
+func (v *TaskRenew) Answer(s Snap, c Command, _ Receipt) (any, error) { return s.viewTask(v.ID) }
 
 // LeasesExpire gives back every task whose lease ran out. Whoever runs may call
 // it at any time.
@@ -57,14 +64,24 @@ func (v *LeasesExpire) Answer(s Snap, c Command, r Receipt) (any, error) {
 	return ids, nil
 }
 
+// leaseOf is a lease from now on. None is longer than a day: what holds a task
+// that long must say now and then that it is still there.
+func (d *draft) leaseOf(length time.Duration) *Lease {
+	return &Lease{Boot: d.cmd.Now.Boot, Until: d.cmd.Now.Up + min(length, 24*time.Hour)}
+}
+
 func (d *draft) expireLeases() error {
 	leased, err := collect(d.Tasks(TaskQuery{Index: IndexLeased}))
 	if err != nil {
 		return err
 	}
 	for _, t := range leased {
-		if t.Lease.expired(d.cmd.Now) {
-			if _, err := d.requeue(t, "its lease ran out"); err != nil {
+		now, err := d.Task(t.ID) // its owner's loss may have given it back already
+		if err != nil {
+			return err
+		}
+		if now.Lease.expired(d.cmd.Now) {
+			if err := d.lose(now.Owner, "its lease ran out"); err != nil {
 				return err
 			}
 		}
@@ -72,27 +89,40 @@ func (d *draft) expireLeases() error {
 	return nil
 }
 
-// requeue takes a task from an owner that was lost: pending, one more attempt, a
-// new fencing number that a late write fails on, and the lead is told once.
-func (d *draft) requeue(t *Task, why string) (*Task, error) {
-	lost := t.Owner
+// lose gives back what a member held that was lost: each task pending, with one
+// more attempt and a new fencing number, all in this commit; and tells the lead,
+// once.
+func (d *draft) lose(member, why string) error {
+	held, err := collect(d.Tasks(TaskQuery{Index: IndexOwner, Key: member}))
+	if err != nil {
+		return err
+	}
+	var given []string
+	for _, t := range held {
+		if t.Lease == nil {
+			continue
+		}
+		if err := d.requeue(t); err != nil {
+			return err
+		}
+		given = append(given, string(t.ID))
+	}
+	if err := d.setMemberState(member, StateUnreachable, why); err != nil {
+		return err
+	}
+	return d.notice(LeadName, "", "%s was lost (%s); pending again: task %s", member, why, strings.Join(given, ", "))
+}
+
+// requeue gives one task back. After too many attempts it needs a person.
+func (d *draft) requeue(t *Task) error {
 	next := t.Clone()
-	next.Status, next.Owner, next.Lease, next.StartedAt = Pending, "", nil, nil
+	next.back(d)
 	next.Attempts++
-	next.Fence = d.Head().Fence + 1
-	if next.Attempts >= DefaultAttempts {
+	if next.Attempts >= DefaultAttempts && !next.has(FlagPerson) {
 		next.flag(FlagPerson)
+		d.ask(&Ask{Kind: AskPerson, Task: t.ID, From: "cadre", Text: fmt.Sprintf("task %s was given out %d times and never finished", t.ID, next.Attempts)})
 	}
-	if err := d.putTask(t, next); err != nil {
-		return nil, err
-	}
-	if next.has(FlagPerson) {
-		d.ask(&Ask{Kind: AskPerson, Task: t.ID, From: "cadre", Text: "task " + string(t.ID) + " was given out " + taskIDText(uint64(next.Attempts)) + " times and never finished"})
-	}
-	if err := d.setMemberState(lost, StateUnreachable, why); err != nil {
-		return nil, err
-	}
-	return next, d.notice(LeadName, t.ID, "task %s is pending again: %s was lost (%s)", t.ID, lost, why)
+	return d.putTask(t, next)
 }
 
 // setMemberState records what a member does, with its evidence; the same again
@@ -117,8 +147,7 @@ func (d *draft) voidLeases() error {
 	}
 	for _, t := range leased {
 		next := t.Clone()
-		next.Status, next.Owner, next.Lease, next.StartedAt = Pending, "", nil, nil
-		next.Fence = d.Head().Fence + 1
+		next.back(d)
 		if err := d.putTask(t, next); err != nil {
 			return err
 		}
@@ -133,17 +162,35 @@ func (d *draft) voidAsks() error {
 		return err
 	}
 	for _, a := range open {
-		next := a.Clone()
-		next.State, next.Answer = AskVoid, "the log lost events: ask again"
-		d.put(a, next)
+		d.put(a, a.void("the log lost events: ask again"))
 	}
 	return nil
+}
+
+// closeAsks voids what waits for an answer about a task that no answer can change
+// any more.
+func (d *draft) closeAsks(id TaskID, why string) error {
+	open, err := collect(scan[*Ask](d.Snap, IndexTaskAsk, prefixKey(string(id)), ""))
+	if err != nil {
+		return err
+	}
+	for _, a := range open {
+		d.put(a, a.void(why))
+	}
+	return nil
+}
+
+// void is the ask, worth nothing any more.
+func (a *Ask) void(why string) *Ask {
+	next := a.Clone()
+	next.State, next.Answer = AskVoid, why
+	return next
 }
 
 // ask records something that waits for an answer.
 func (d *draft) ask(a *Ask) *Ask {
 	a.N = d.number()
-	a.ID = AskID("a" + taskIDText(a.N))
+	a.ID = AskID("a" + decimal(a.N))
 	a.State, a.AskedAt = AskOpen, d.now()
 	d.put(nil, a)
 	return a
@@ -158,16 +205,16 @@ type TaskRefused struct {
 
 // Decide counts the refusal.
 func (v *TaskRefused) Decide(s Snap, c Command) ([]Event, error) {
-	return decideOn(s, c, v.ID, func(d *draft, t *Task) error {
+	return decideOn(s, c, v.ID, nil, func(d *draft, t *Task) error {
 		next := t.Clone()
 		next.Refusals++
 		if next.Refusals >= DefaultAttempts && !next.has(FlagPerson) {
 			next.flag(FlagPerson)
-			d.ask(&Ask{Kind: AskPerson, Task: t.ID, From: "cadre", Text: "a hook refused task " + string(t.ID) + " " + taskIDText(uint64(next.Refusals)) + " times, the last time with: " + clip(v.Reason, 2000)})
+			d.ask(&Ask{Kind: AskPerson, Task: t.ID, From: "cadre", Text: fmt.Sprintf("a hook refused task %s %d times, the last time with: %s", t.ID, next.Refusals, clip(v.Reason, 2000))})
 		}
 		return d.putTask(t, next)
 	})
 }
 
 // Answer gives the task.
-func (v *TaskRefused) Answer(s Snap, c Command, _ Receipt) (any, error) { return s.viewTask(v.ID, c) }
+func (v *TaskRefused) Answer(s Snap, c Command, _ Receipt) (any, error) { return s.viewTask(v.ID) }

@@ -20,7 +20,7 @@ func (d *draft) post(m *Message) error {
 		m.From = d.me
 	}
 	m.N = d.number()
-	m.ID = MessageID("m" + taskIDText(m.N))
+	m.ID = MessageID("m" + decimal(m.N))
 	m.SentAt = d.now()
 	from, err := d.Member(m.From)
 	if err != nil {

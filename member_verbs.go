@@ -67,7 +67,7 @@ func (v *TeamJoin) Decide(s Snap, c Command) ([]Event, error) {
 func (v *TeamJoin) Answer(s Snap, c Command, r Receipt) (any, error) {
 	for _, e := range r.Events {
 		if m, ok := e.After.(*Member); ok {
-			return s.viewMember(m, c)
+			return s.viewMember(m)
 		}
 	}
 	d, err := begin(s, c)
@@ -172,8 +172,7 @@ func (d *draft) depart(name, why string) error {
 	var given []string
 	for _, t := range own {
 		next := t.Clone()
-		next.Status, next.Owner, next.Lease, next.StartedAt = Pending, "", nil, nil
-		next.Fence = d.Head().Fence + 1
+		next.back(d)
 		if err := d.putTask(t, next); err != nil {
 			return err
 		}
@@ -189,7 +188,7 @@ func (d *draft) depart(name, why string) error {
 func (v *MemberLeave) Answer(s Snap, c Command, r Receipt) (any, error) {
 	for _, e := range r.Events {
 		if m, ok := e.After.(*Member); ok {
-			return s.viewMember(m, c)
+			return s.viewMember(m)
 		}
 	}
 	return (&MemberShow{Name: v.Name}).Look(s, c)
@@ -246,7 +245,7 @@ func (v *MemberReport) Decide(s Snap, c Command) ([]Event, error) {
 func (v *MemberReport) Answer(s Snap, c Command, r Receipt) (any, error) {
 	for _, e := range r.Events {
 		if m, ok := e.After.(*Member); ok {
-			return s.viewMember(m, c)
+			return s.viewMember(m)
 		}
 	}
 	d, err := begin(s, c)

@@ -70,4 +70,6 @@ const (
 	MaxBlockers    = 1_000
 	MaxLabels      = 50
 	MaxTodos       = 200
+
+	maxWords = 1_000 // paths or files of one task
 )

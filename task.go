@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -112,9 +113,13 @@ type Task struct {
 
 // PlanGate keeps a task from starting before its plan was approved.
 type PlanGate struct {
-	Digest     string `json:"digest,omitempty"` // of the plan that was approved
-	ApprovedBy string `json:"approvedBy,omitempty"`
+	Approvers  []string `json:"approvers,omitempty"` // who may approve; the lead where empty
+	Digest     string   `json:"digest,omitempty"`    // of the plan that was approved
+	ApprovedBy string   `json:"approvedBy,omitempty"`
 }
+
+// shut is the same gate with nothing approved.
+func (g *PlanGate) shut() *PlanGate { return &PlanGate{Approvers: g.Approvers} }
 
 func (t *Task) Ref() Ref      { return Ref{KindTask, string(t.ID)} }
 func (t *Task) order() string { return t.ID.sortKey() }
@@ -162,13 +167,13 @@ type Comment struct {
 	At      time.Time `json:"at"`
 }
 
-func (c *Comment) Ref() Ref { return Ref{KindComment, string(c.Task) + "/" + taskIDText(c.N)} }
+func (c *Comment) Ref() Ref { return Ref{KindComment, string(c.Task) + "/" + decimal(c.N)} }
 
 func (c *Comment) order() string { return joinKey(c.Task.sortKey(), seqKey(c.N)) }
 
 func (*Comment) index(func(Index, string)) {}
 
-func taskIDText(n uint64) string { return string(taskIDOf(n)) }
+func decimal(n uint64) string { return strconv.FormatUint(n, 10) }
 
 // Reference says that two tasks have to do with each other; it has no direction.
 type Reference struct {
@@ -216,11 +221,11 @@ func ParsePriority(s string) (int, error) {
 	}
 	var n json.Number
 	if err := json.Unmarshal([]byte(s), &n); err == nil {
-		if f, err := n.Float64(); err == nil && f >= -maxPriority && f <= maxPriority {
-			return int(f), nil
+		if p, err := strconv.Atoi(n.String()); err == nil && p >= -maxPriority && p <= maxPriority {
+			return p, nil
 		}
 	}
-	return 0, refuse(RuleValue, "%q is not a priority: use low, normal, high, urgent or a number from -%d to %d", clip(s, 40), maxPriority, maxPriority)
+	return 0, refuse(RuleValue, "%q is not a priority: use low, normal, high, urgent or a whole number from -%d to %d", clip(s, 40), maxPriority, maxPriority)
 }
 
 // checkText checks a text that came from outside against its limit.

@@ -3,6 +3,7 @@ package cadre
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,6 +44,7 @@ type TaskAdd struct {
 	Paths       []string                   `json:"paths,omitempty" help:"files it will touch"`
 	Run         string                     `json:"run,omitempty" help:"a command that does it, for shell members"`
 	Plan        bool                       `json:"plan,omitempty" help:"it may start only once its plan is approved"`
+	Approvers   []string                   `json:"approvers,omitempty" help:"who may approve its plan; the lead without"`
 	Metadata    map[string]json.RawMessage `json:"metadata,omitempty" help:"key=value, repeated"`
 	Key         string                     `json:"key,omitempty" help:"the same key again creates nothing and answers the same"`
 }
@@ -58,6 +60,12 @@ func (v *TaskAdd) Decide(s Snap, c Command) ([]Event, error) {
 	}
 	t, err := v.check(d)
 	if err != nil {
+		return nil, err
+	}
+	if err := d.room(1); err != nil {
+		return nil, err
+	}
+	if err := d.setParent(t, v.Parent); err != nil {
 		return nil, err
 	}
 	for _, by := range v.BlockedBy {
@@ -77,7 +85,7 @@ func (v *TaskAdd) Decide(s Snap, c Command) ([]Event, error) {
 	return d.finish()
 }
 
-// check makes the task of the fields, without its edges.
+// check makes the task of the fields, without its edges and its parent.
 func (v *TaskAdd) check(d *draft) (*Task, error) {
 	t := &Task{
 		ID: d.NextID(), Subject: strings.TrimSpace(v.Subject), Description: v.Description, ActiveForm: v.ActiveForm,
@@ -89,15 +97,22 @@ func (v *TaskAdd) check(d *draft) (*Task, error) {
 	if err := checkText("description", v.Description, MaxDescription); err != nil {
 		return nil, err
 	}
-	for what, text := range map[string]string{"active form": v.ActiveForm, "run command": v.Run} {
-		if err := checkText(what, text, MaxMetadata); err != nil {
+	if err := checkText("active form", v.ActiveForm, MaxMetadata); err != nil {
+		return nil, err
+	}
+	if err := checkText("run command", v.Run, MaxMetadata); err != nil {
+		return nil, err
+	}
+	if err := d.mayMark(v.Metadata); err != nil {
+		return nil, err
+	}
+	var err error
+	if v.Plan || len(v.Approvers) > 0 {
+		t.Plan = &PlanGate{}
+		if t.Plan.Approvers, err = d.memberNames(v.Approvers); err != nil {
 			return nil, err
 		}
 	}
-	if v.Plan {
-		t.Plan = &PlanGate{}
-	}
-	var err error
 	if t.Priority, err = ParsePriority(string(v.Priority)); err != nil {
 		return nil, err
 	}
@@ -115,10 +130,34 @@ func (v *TaskAdd) check(d *draft) (*Task, error) {
 			return nil, err
 		}
 	}
-	if err := d.room(1); err != nil {
-		return nil, err
+	return t, nil
+}
+
+// mayMark keeps the mark of a client's own records from callers: what carries it
+// is hidden from lists and passes no gate.
+func (d *draft) mayMark(metadata map[string]json.RawMessage) error {
+	if _, marked := metadata[internalMark]; marked && d.cmd.Actor.Kind != ActorExternal {
+		return refuse(RuleValue, "the metadata key %s is for a client's own records", internalMark)
 	}
-	return t, d.setParent(t, v.Parent)
+	return nil
+}
+
+// memberNames checks names that may be those of members to come.
+func (d *draft) memberNames(names []string) ([]string, error) {
+	var out []string
+	for _, n := range names {
+		name, err := d.ownerName(n)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	if len(out) > MaxLabels {
+		return nil, refuse(RuleLimit, "%d approvers were named, %d are allowed", len(out), MaxLabels)
+	}
+	return out, nil
 }
 
 // room refuses to create past the scope's limit.
@@ -149,21 +188,34 @@ func (d *draft) setParent(t *Task, parent TaskID) error {
 			return err
 		}
 		t.Parent = p.ID
-		return nil
 	}
+	working, err := d.worksOn()
+	if err != nil || working == nil {
+		return err
+	}
+	t.Kind = KindTrack
+	if t.Parent == "" {
+		t.Parent = working.ID
+	}
+	return nil
+}
+
+// worksOn is the task that a teammate has in progress; what a lead does is the
+// plan, whatever else it works on.
+func (d *draft) worksOn() (*Task, error) {
 	if d.rights >= leads {
-		return nil
+		return nil, nil
 	}
 	for own, err := range d.Tasks(TaskQuery{Index: IndexOwner, Key: d.me}) {
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if own.Status == InProgress {
-			t.Parent, t.Kind = own.ID, KindTrack
-			return nil
+		if own.Status != InProgress {
+			return nil, nil // those in progress come first
 		}
+		return own, nil
 	}
-	return nil
+	return nil, nil
 }
 
 // mayCreate: any member may, unless the team says only its lead.
@@ -224,7 +276,7 @@ func (s Snap) viewAdded(r Receipt, c Command) (*TaskView, error) {
 		}
 		return v, err
 	}
-	return s.viewTask(changedTask(r, ""), c)
+	return s.viewTask(changedTask(r, ""))
 }
 
 // Answer gives the task, and open tasks with the same subject.
@@ -258,6 +310,9 @@ func checkLabels(labels []string) ([]string, error) {
 
 // checkWords trims a list of short texts and leaves out repetitions.
 func checkWords(what string, words []string) ([]string, error) {
+	if len(words) > maxWords {
+		return nil, refuse(RuleLimit, "%d entries of %s were given, %d are allowed", len(words), what, maxWords)
+	}
 	var out []string
 	for _, w := range words {
 		w = strings.TrimSpace(w)
@@ -275,12 +330,16 @@ func checkWords(what string, words []string) ([]string, error) {
 // setMetadata merges keys into a task's metadata; null removes one. What a client
 // can only say through metadata (priority, labels, result) sets the fields.
 func (t *Task) setMetadata(keys map[string]json.RawMessage) error {
-	for k, raw := range keys {
+	for _, k := range slices.Sorted(maps.Keys(keys)) { // in one order, so that deciding twice gives the same
+		raw := keys[k]
 		if k == "" || checkText("metadata key", k, 200) != nil {
 			return refuse(RuleValue, "%q cannot be a metadata key", clip(k, 40))
 		}
 		if !json.Valid(raw) {
 			return refuse(RuleValue, "the metadata value of %s is not JSON", clip(k, 40))
+		}
+		if jsonDepth(raw) > maxDepth {
+			return refuse(RuleLimit, "the metadata value of %s is nested more than %d deep", clip(k, 40), maxDepth)
 		}
 		if string(bytes.TrimSpace(raw)) == "null" {
 			delete(t.Metadata, k)
@@ -302,6 +361,33 @@ func (t *Task) setMetadata(keys map[string]json.RawMessage) error {
 		return refuse(RuleLimit, "the metadata is %d bytes long, %d are allowed", size, MaxMetadata)
 	}
 	return nil
+}
+
+// internalMark is the metadata key under which clients keep their own records.
+const internalMark = "_internal"
+
+// maxDepth bounds how deep a value from outside may be nested: whatever is stored
+// must also be read again, as a part of something larger.
+const maxDepth = 32
+
+// jsonDepth says how deep a valid JSON text is nested.
+func jsonDepth(raw []byte) int {
+	depth, deepest, quoted := 0, 0, false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			depth++
+			deepest = max(deepest, depth)
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return deepest
 }
 
 // mirror sets the field that a metadata key stands for.
@@ -329,7 +415,7 @@ func (t *Task) mirror(key string, raw json.RawMessage) error {
 		t.Labels = out
 	case "result":
 		t.Result = parseResult(raw)
-	case "_internal":
+	case internalMark:
 		if string(bytes.TrimSpace(raw)) == "true" {
 			t.Kind = KindInternal
 		}

@@ -12,14 +12,11 @@ type TaskBlock struct {
 
 // Decide adds the edges.
 func (v *TaskBlock) Decide(s Snap, c Command) ([]Event, error) {
-	if len(v.By) == 0 {
-		return nil, refuse(RuleValue, "which task must be completed first?").hint("cadre task block %s --by OTHER", v.ID)
-	}
-	return (&TaskUpdate{ID: v.ID, AddBlocked: v.By}).Decide(s, c)
+	return (&TaskUpdate{ID: v.ID, AddBlocked: v.By, blocking: true}).Decide(s, c)
 }
 
 // Answer gives the task.
-func (v *TaskBlock) Answer(s Snap, c Command, _ Receipt) (any, error) { return s.viewTask(v.ID, c) }
+func (v *TaskBlock) Answer(s Snap, c Command, _ Receipt) (any, error) { return s.viewTask(v.ID) }
 
 // TaskUnblock makes a task no longer wait for others.
 type TaskUnblock struct {
@@ -29,10 +26,13 @@ type TaskUnblock struct {
 
 // Decide removes the edges.
 func (v *TaskUnblock) Decide(s Snap, c Command) ([]Event, error) {
-	if len(v.By) == 0 {
-		return nil, refuse(RuleValue, "which task need it not wait for any more?").hint("cadre task unblock %s --by OTHER", v.ID)
+	check := func(*draft) error {
+		if len(v.By) == 0 {
+			return refuse(RuleValue, "which task need it not wait for any more?").hint("cadre task unblock %s --by OTHER", v.ID)
+		}
+		return nil
 	}
-	return decideOn(s, c, v.ID, func(d *draft, t *Task) error {
+	return decideOn(s, c, v.ID, check, func(d *draft, t *Task) error {
 		next := t.Clone()
 		for _, by := range v.By {
 			by, err := parseTaskID(by)
@@ -56,7 +56,7 @@ func (v *TaskUnblock) Decide(s Snap, c Command) ([]Event, error) {
 }
 
 // Answer gives the task.
-func (v *TaskUnblock) Answer(s Snap, c Command, _ Receipt) (any, error) { return s.viewTask(v.ID, c) }
+func (v *TaskUnblock) Answer(s Snap, c Command, _ Receipt) (any, error) { return s.viewTask(v.ID) }
 
 // TaskRemove takes a task out of the list. It stays on record and can be restored.
 type TaskRemove struct {
@@ -66,11 +66,11 @@ type TaskRemove struct {
 
 // Decide removes.
 func (v *TaskRemove) Decide(s Snap, c Command) ([]Event, error) {
-	return decideOn(s, c, v.ID, func(d *draft, t *Task) error { return d.remove(t, v.Unblock) })
+	return decideOn(s, c, v.ID, nil, func(d *draft, t *Task) error { return d.remove(t, v.Unblock) })
 }
 
 // Answer gives the task as it was when it was removed.
-func (v *TaskRemove) Answer(s Snap, c Command, _ Receipt) (any, error) { return s.viewDeleted(v.ID, c) }
+func (v *TaskRemove) Answer(s Snap, c Command, _ Receipt) (any, error) { return s.viewTask(v.ID) }
 
 // remove deletes a task. Deleting never counts as completing: those that wait
 // for it are freed only on request, and told so.
@@ -80,7 +80,7 @@ func (d *draft) remove(t *Task, unblock bool) error {
 		return err
 	}
 	if len(waiting) > 0 && !unblock {
-		return refuse(RuleBlocks, "task %s cannot be removed: %s wait for it", t.ID, listTasks(waiting)).hint("cadre task rm %s --unblock", t.ID)
+		return refuse(RuleBlocks, "task %s cannot be removed while others wait for it: %s", t.ID, listTasks(waiting)).hint("cadre task rm %s --unblock", t.ID)
 	}
 	if err := d.needAuthor(t, "remove"); err != nil {
 		return err
@@ -98,11 +98,14 @@ func (d *draft) remove(t *Task, unblock bool) error {
 			return err
 		}
 		next.Unblocked = append(next.Unblocked, w.ID)
-		if w.Owner != "" && w.Owner != d.me {
+		if w.Owner != "" && w.Owner != d.me && !t.finished() {
 			if err := d.notice(w.Owner, w.ID, "task %s no longer waits for task %s (%s): it was removed, not completed", w.ID, t.ID, clip(t.Subject, 60)); err != nil {
 				return err
 			}
 		}
+	}
+	if err := d.closeAsks(t.ID, "the task was removed"); err != nil {
+		return err
 	}
 	return d.putTask(t, next)
 }
@@ -153,22 +156,24 @@ func (d *draft) restore(t *Task) error {
 		return err
 	}
 	next := t.Clone()
-	next.Status, next.Lease = was, nil
-	if was != Completed {
-		next.Status, next.StartedAt = Pending, nil
-	}
+	next.Status, next.Lease = Pending, nil
 	next.Fence = d.Head().Fence + 1
 	next.BlockedBy, next.Unblocked = nil, nil
-	if err := d.putTask(t, next); err != nil {
-		return err
-	}
-	edged := next.Clone()
 	for _, by := range t.BlockedBy {
-		if err := d.addEdge(edged, by); err != nil && AsError(err).Code == CodeInternal {
+		if err := d.addEdge(next, by); err != nil && AsError(err).Code == CodeInternal {
 			return err
 		}
 	}
-	if err := d.putTask(next, edged); err != nil {
+	open, err := d.countOpen(next.BlockedBy)
+	if err != nil {
+		return err
+	}
+	if was == Completed && open == 0 {
+		next.Status = Completed
+	} else if next.StartedAt, next.CompletedAt = nil, nil; !d.belongs(next.Owner) {
+		next.Owner = ""
+	}
+	if err := d.putTask(t, next); err != nil {
 		return err
 	}
 	for _, id := range t.Unblocked {
@@ -194,6 +199,12 @@ func (d *draft) restore(t *Task) error {
 	return nil
 }
 
+// belongs says whether a name may hold a task now: a member, or one to come.
+func (d *draft) belongs(name string) bool {
+	m, err := d.Member(name)
+	return err == nil && name != "" && (m == nil || m.State != StateDeparted)
+}
+
 // beforeRemoval is the status that a removed task had.
 func (d *draft) beforeRemoval(t *Task) (Status, error) {
 	for e, err := range d.History(t.Ref()) {
@@ -208,7 +219,7 @@ func (d *draft) beforeRemoval(t *Task) (Status, error) {
 }
 
 // Answer gives the task.
-func (v *TaskRestore) Answer(s Snap, c Command, _ Receipt) (any, error) { return s.viewTask(v.ID, c) }
+func (v *TaskRestore) Answer(s Snap, c Command, _ Receipt) (any, error) { return s.viewTask(v.ID) }
 
 // TaskComment adds a note to a task.
 type TaskComment struct {
@@ -218,13 +229,13 @@ type TaskComment struct {
 
 // Decide adds the comment; anyone in the team may.
 func (v *TaskComment) Decide(s Snap, c Command) ([]Event, error) {
-	return decideOn(s, c, v.ID, func(d *draft, t *Task) error {
+	check := func(*draft) error {
 		if v.Text == "" {
-			return refuse(RuleValue, "a comment needs a text").hint(`cadre task comment %s "…"`, t.ID)
+			return refuse(RuleValue, "a comment needs a text").hint(`cadre task comment %s "…"`, v.ID)
 		}
-		if err := checkText("comment", v.Text, MaxComment); err != nil {
-			return err
-		}
+		return checkText("comment", v.Text, MaxComment)
+	}
+	return decideOn(s, c, v.ID, check, func(d *draft, t *Task) error {
 		if err := d.needMember(); err != nil {
 			return err
 		}
@@ -234,4 +245,4 @@ func (v *TaskComment) Decide(s Snap, c Command) ([]Event, error) {
 }
 
 // Answer gives the task with its comments.
-func (v *TaskComment) Answer(s Snap, c Command, _ Receipt) (any, error) { return s.viewTask(v.ID, c) }
+func (v *TaskComment) Answer(s Snap, c Command, _ Receipt) (any, error) { return s.viewTask(v.ID) }

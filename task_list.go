@@ -228,5 +228,5 @@ func (v *TaskShow) Look(s Snap, c Command) (any, error) {
 	if _, err := look(s, c); err != nil {
 		return nil, err
 	}
-	return s.viewTask(v.ID, c)
+	return s.viewTask(v.ID)
 }

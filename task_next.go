@@ -52,7 +52,7 @@ func (v *TaskNext) ReadOnly() bool { return !v.Claim }
 // Answer gives the task.
 func (v *TaskNext) Answer(s Snap, c Command, r Receipt) (any, error) {
 	if id := nextTaken(r); id != "" {
-		return s.viewTask(id, c)
+		return s.viewTask(id)
 	}
 	d, err := begin(s, c)
 	if err != nil {
@@ -65,7 +65,7 @@ func (v *TaskNext) Answer(s Snap, c Command, r Receipt) (any, error) {
 	if t == nil {
 		return nil, d.nothingReady()
 	}
-	return s.viewTask(t.ID, c)
+	return s.viewTask(t.ID)
 }
 
 // nextTaken is the task that a receipt of next --claim took: the one that got an

@@ -17,30 +17,14 @@ type TaskClaim struct {
 
 // Decide claims.
 func (v *TaskClaim) Decide(s Snap, c Command) ([]Event, error) {
-	return decideOn(s, c, v.ID, func(d *draft, t *Task) error {
+	return decideOn(s, c, v.ID, nil, func(d *draft, t *Task) error {
 		_, err := d.claim(t, v.Force, v.Lease)
 		return err
 	})
 }
 
 // Answer gives the task.
-func (v *TaskClaim) Answer(s Snap, c Command, _ Receipt) (any, error) { return s.viewTask(v.ID, c) }
-
-// decideOn is a verb about one task.
-func decideOn(s Snap, c Command, id TaskID, change func(*draft, *Task) error) ([]Event, error) {
-	d, err := begin(s, c)
-	if err != nil {
-		return nil, err
-	}
-	t, err := d.task(id)
-	if err != nil {
-		return nil, err
-	}
-	if err := change(d, t); err != nil {
-		return nil, err
-	}
-	return d.finish()
-}
+func (v *TaskClaim) Answer(s Snap, c Command, _ Receipt) (any, error) { return s.viewTask(v.ID) }
 
 // claim makes the caller the owner, and gives the task as it then is.
 func (d *draft) claim(t *Task, force bool, lease time.Duration) (*Task, error) {
@@ -55,17 +39,19 @@ func (d *draft) claim(t *Task, force bool, lease time.Duration) (*Task, error) {
 			return nil, err
 		}
 	}
-	if t.Owner == d.me {
+	if t.Owner == d.me && (lease <= 0 || !t.Open()) {
 		return t, nil
 	}
 	if err := d.needMember(); err != nil {
 		return nil, err
 	}
 	next := t.Clone()
+	if next.Owner != d.me || next.Lease == nil {
+		next.Fence = d.Head().Fence + 1
+	}
 	next.Owner = d.me
-	next.Fence = d.Head().Fence + 1
 	if lease > 0 {
-		next.Lease = &Lease{Boot: d.cmd.Now.Boot, Until: d.cmd.Now.Up + lease}
+		next.Lease = d.leaseOf(lease)
 	}
 	if force && t.OpenBlockers > 0 {
 		next.flag(FlagForced)
@@ -115,14 +101,14 @@ type TaskStart struct {
 
 // Decide starts.
 func (v *TaskStart) Decide(s Snap, c Command) ([]Event, error) {
-	return decideOn(s, c, v.ID, func(d *draft, t *Task) error {
+	return decideOn(s, c, v.ID, nil, func(d *draft, t *Task) error {
 		_, err := d.start(t, v.Force, v.Lease)
 		return err
 	})
 }
 
 // Answer gives the task.
-func (v *TaskStart) Answer(s Snap, c Command, _ Receipt) (any, error) { return s.viewTask(v.ID, c) }
+func (v *TaskStart) Answer(s Snap, c Command, _ Receipt) (any, error) { return s.viewTask(v.ID) }
 
 // start sets a task of the caller in progress, and gives it as it then is.
 func (d *draft) start(t *Task, force bool, lease time.Duration) (*Task, error) {
@@ -151,6 +137,27 @@ func (d *draft) start(t *Task, force bool, lease time.Duration) (*Task, error) {
 		next.flag(FlagForced)
 	}
 	return next, d.putTask(t, next)
+}
+
+// startFor sets a task in progress that whoever may assign it gives to another in
+// the same update.
+func (d *draft) startFor(t *Task, force bool) error {
+	if err := d.unblocked(t, force); err != nil {
+		return err
+	}
+	if err := d.planApproved(t); err != nil {
+		return err
+	}
+	if err := d.needAuthor(t, "start"); err != nil {
+		return err
+	}
+	next := t.Clone()
+	now := d.now()
+	next.Status, next.StartedAt = InProgress, &now
+	if force && t.OpenBlockers > 0 {
+		next.flag(FlagForced)
+	}
+	return d.putTask(t, next)
 }
 
 // planApproved refuses a task whose plan gate is shut.
@@ -184,23 +191,32 @@ type TaskDone struct {
 
 // Decide completes.
 func (v *TaskDone) Decide(s Snap, c Command) ([]Event, error) {
-	return decideOn(s, c, v.ID, func(d *draft, t *Task) error {
-		if err := checkText("result", v.Result, MaxDescription); err != nil {
-			return err
+	var result *Result
+	check := func(*draft) (err error) {
+		if v.Result != "" || v.Commit != "" || len(v.Files) > 0 {
+			result, err = checkResult(Result{Summary: v.Result, Files: v.Files, Commit: v.Commit})
 		}
-		files, err := checkWords("file", v.Files)
-		if err != nil {
-			return err
-		}
+		return err
+	}
+	return decideOn(s, c, v.ID, check, func(d *draft, t *Task) error {
 		if err := t.fenced(v.Fence); err != nil {
 			return err
 		}
-		var result *Result
-		if v.Result != "" || v.Commit != "" || len(files) > 0 {
-			result = &Result{Summary: v.Result, Files: files, Commit: v.Commit}
-		}
 		return d.complete(t, result, v.Force)
 	})
+}
+
+// checkResult checks a result that came from outside.
+func checkResult(r Result) (*Result, error) {
+	if err := checkText("result", r.Summary, MaxDescription); err != nil {
+		return nil, err
+	}
+	if err := checkText("commit", r.Commit, 4*MaxSubject); err != nil {
+		return nil, err
+	}
+	files, err := checkWords("file", r.Files)
+	r.Files = files
+	return &r, err
 }
 
 // fenced refuses a writer whose claim was lost meanwhile.
@@ -248,8 +264,12 @@ func (d *draft) complete(t *Task, result *Result, force bool) error {
 	if force && t.OpenBlockers > 0 {
 		next.flag(FlagForced)
 	}
+	next.Refusals = 0
 	next.unflag(FlagPerson)
 	if err := d.putTask(t, next); err != nil {
+		return err
+	}
+	if err := d.closeAsks(t.ID, "the task was completed"); err != nil {
 		return err
 	}
 	return d.tellFreed(next)
@@ -291,7 +311,7 @@ type Done struct {
 func (v *TaskDone) Answer(s Snap, c Command, r Receipt) (any, error) { return s.answerDone(v.ID, c, r) }
 
 func (s Snap) answerDone(id TaskID, c Command, r Receipt) (any, error) {
-	view, err := s.viewTask(id, c)
+	view, err := s.viewTask(id)
 	if err != nil {
 		return nil, err
 	}
@@ -311,7 +331,7 @@ func (s Snap) answerDone(id TaskID, c Command, r Receipt) (any, error) {
 	if err != nil || next == nil {
 		return out, err
 	}
-	out.Next, err = s.viewTask(next.ID, c)
+	out.Next, err = s.viewTask(next.ID)
 	return out, err
 }
 
@@ -323,7 +343,7 @@ type TaskRelease struct {
 
 // Decide releases.
 func (v *TaskRelease) Decide(s Snap, c Command) ([]Event, error) {
-	return decideOn(s, c, v.ID, func(d *draft, t *Task) error {
+	return decideOn(s, c, v.ID, nil, func(d *draft, t *Task) error {
 		if err := t.fenced(v.Fence); err != nil {
 			return err
 		}
@@ -332,7 +352,7 @@ func (v *TaskRelease) Decide(s Snap, c Command) ([]Event, error) {
 }
 
 // Answer gives the task.
-func (v *TaskRelease) Answer(s Snap, c Command, _ Receipt) (any, error) { return s.viewTask(v.ID, c) }
+func (v *TaskRelease) Answer(s Snap, c Command, _ Receipt) (any, error) { return s.viewTask(v.ID) }
 
 func (d *draft) release(t *Task) error {
 	if t.Status == Completed {
@@ -346,8 +366,15 @@ func (d *draft) release(t *Task) error {
 		return err
 	}
 	next := t.Clone()
-	next.Status, next.Owner, next.Lease, next.StartedAt = Pending, "", nil, nil
+	next.back(d)
 	return d.putTask(t, next)
+}
+
+// back makes a task pending again without owner, under a new fencing number that
+// a late write of its old owner fails on.
+func (t *Task) back(d *draft) {
+	t.Status, t.Owner, t.Lease, t.StartedAt, t.CompletedAt = Pending, "", nil, nil, nil
+	t.Fence = d.Head().Fence + 1
 }
 
 // reopen makes a completed task pending again: the author's, lead's, operator's.
@@ -356,7 +383,7 @@ func (d *draft) reopen(t *Task) error {
 		return err
 	}
 	next := t.Clone()
-	next.Status, next.Owner, next.CompletedAt, next.StartedAt = Pending, "", nil, nil
+	next.back(d)
 	next.unflag(FlagUnaccepted)
 	next.unflag(FlagAccepted)
 	return d.putTask(t, next)
@@ -369,7 +396,7 @@ type TaskAccept struct {
 
 // Decide accepts: from now on the task frees those that wait for it.
 func (v *TaskAccept) Decide(s Snap, c Command) ([]Event, error) {
-	return decideOn(s, c, v.ID, func(d *draft, t *Task) error {
+	return decideOn(s, c, v.ID, nil, func(d *draft, t *Task) error {
 		if t.Status != Completed {
 			return refuse(RuleMove, "task %s is %s: only a completed task can be accepted", t.ID, t.Status).hint("cadre task show %s", t.ID)
 		}

@@ -28,70 +28,73 @@ type TaskUpdate struct {
 	IfVersion   uint64                     `json:"ifVersion,omitempty" help:"refuse if somebody changed the same fields after this version"`
 	Force       bool                       `json:"force,omitempty" help:"override a rule (lead or operator; recorded)"`
 	Fence       uint64                     `json:"fence,omitempty" door:"-" help:"the claim this is based on"`
+
+	blocking bool // called as task block: to say which task is the point of it
 }
 
 // Decide changes the fields; a new status goes through the verb of that status.
 func (v *TaskUpdate) Decide(s Snap, c Command) ([]Event, error) {
-	return decideOn(s, c, v.ID, func(d *draft, t *Task) error {
+	return decideOn(s, c, v.ID, v.check, func(d *draft, t *Task) error {
 		next := t.Clone()
-		if err := v.apply(d, next); err != nil {
+		if err := v.apply(next); err != nil {
 			return err
 		}
-		if err := t.fenced(v.Fence); err != nil {
+		if err := v.resolve(d, next); err != nil {
 			return err
 		}
-		if err := v.current(d, t); err != nil {
-			return err
+		stale := firstRefusal(t.fenced(v.Fence), v.current(d, t))
+		allowed := v.allowed(d, t)
+		edged := v.edges(d, t, next)
+		if stale != nil || edged != nil {
+			return firstRefusal(stale, edged, allowed)
 		}
-		if err := v.edges(d, t, next); err != nil {
-			return err
-		}
-		if err := v.allowed(d, t); err != nil {
-			return err
-		}
-		if !reflect.DeepEqual(t, next) {
-			if err := d.putTask(t, next); err != nil {
-				return err
-			}
-		}
-		if next.Owner != t.Owner {
-			if err := d.assigned(next); err != nil {
-				return err
-			}
-		}
-		return v.move(d, next)
+		return firstRefusal(v.move(d, t, next), allowed)
 	})
 }
 
 // Answer gives the task; a completion also gives what it freed.
 func (v *TaskUpdate) Answer(s Snap, c Command, r Receipt) (any, error) {
 	if v.Status != nil {
-		switch st, _ := ParseStatus(*v.Status); st {
-		case Completed:
+		if st, _ := ParseStatus(*v.Status); st == Completed {
 			return s.answerDone(v.ID, c, r)
-		case Deleted:
-			return s.viewDeleted(v.ID, c)
 		}
 	}
-	return s.viewTask(v.ID, c)
+	return s.viewTask(v.ID)
 }
 
-// apply checks the plain fields and sets them.
-func (v *TaskUpdate) apply(d *draft, t *Task) (err error) {
+// check looks at the call alone: is there something to change, and can each value
+// be one.
+func (v *TaskUpdate) check(d *draft) error {
+	if v.blocking && len(v.AddBlocked) == 0 {
+		return refuse(RuleValue, "which task must be completed first?").hint("cadre task block %s --by OTHER", v.ID)
+	}
+	if len(v.fields())+len(v.AddBlocks)+len(v.Reference)+len(v.Unreference) == 0 {
+		return refuse(RuleValue, "nothing is to be changed").hint("cadre task update --help")
+	}
+	if err := d.mayMark(v.Metadata); err != nil {
+		return err
+	}
+	return v.apply(&Task{})
+}
+
+// apply sets the plain fields.
+func (v *TaskUpdate) apply(t *Task) (err error) {
 	if v.Subject != nil {
 		t.Subject = strings.TrimSpace(*v.Subject)
 		if err := checkSubject(t.Subject); err != nil {
 			return err
 		}
 	}
-	for what, field := range map[string]struct{ from, to *string }{
-		"description": {v.Description, &t.Description}, "active form": {v.ActiveForm, &t.ActiveForm},
-	} {
-		if field.from != nil {
-			if err := checkText(what, *field.from, MaxDescription); err != nil {
-				return err
-			}
-			*field.to = *field.from
+	if v.Description != nil {
+		t.Description = *v.Description
+		if err := checkText("description", t.Description, MaxDescription); err != nil {
+			return err
+		}
+	}
+	if v.ActiveForm != nil {
+		t.ActiveForm = *v.ActiveForm
+		if err := checkText("active form", t.ActiveForm, MaxMetadata); err != nil {
+			return err
 		}
 	}
 	if v.Status != nil {
@@ -115,25 +118,28 @@ func (v *TaskUpdate) apply(d *draft, t *Task) (err error) {
 		}
 	}
 	if v.Result != nil {
-		if err := checkText("result", *v.Result, MaxDescription); err != nil {
+		if t.Result, err = checkResult(Result{Summary: *v.Result}); err != nil {
 			return err
 		}
-		t.Result = &Result{Summary: *v.Result}
 	}
-	if err := t.setMetadata(v.Metadata); err != nil {
-		return err
-	}
-	return v.applyNames(d, t)
+	return t.setMetadata(v.Metadata)
 }
 
-// applyNames sets the fields that name a member or another task.
-func (v *TaskUpdate) applyNames(d *draft, t *Task) (err error) {
+// resolve finds what the call names: the owner, the parent, and every task.
+func (v *TaskUpdate) resolve(d *draft, t *Task) error {
+	for _, id := range slices.Concat(v.AddBlocked, v.AddBlocks, v.Reference, v.Unreference) {
+		if _, err := d.task(id); err != nil {
+			return err
+		}
+	}
 	if v.Owner != nil {
 		owner := ""
 		if *v.Owner != "" {
-			if owner, err = d.ownerName(*v.Owner); err != nil {
+			name, err := d.ownerName(*v.Owner)
+			if err != nil {
 				return err
 			}
+			owner = name
 		}
 		if owner != t.Owner {
 			t.Owner, t.Lease = owner, nil
@@ -146,22 +152,30 @@ func (v *TaskUpdate) applyNames(d *draft, t *Task) (err error) {
 	if v.Parent == nil {
 		return nil
 	}
-	if *v.Parent == "" {
-		t.Parent = ""
+	if t.Parent = *v.Parent; t.Parent == "" {
 		return nil
 	}
-	parent, err := d.task(*v.Parent)
+	parent, err := d.task(t.Parent)
 	if err != nil {
 		return err
 	}
-	if parent.ID == t.ID {
-		return refuse(RuleValue, "task %s cannot be its own parent", t.ID)
-	}
 	t.Parent = parent.ID
+	for up := parent; up != nil; {
+		if up.ID == t.ID {
+			return refuse(RuleValue, "task %s cannot be a part of itself", t.ID).hint("cadre task show %s", parent.ID)
+		}
+		if up.Parent == "" {
+			return nil
+		}
+		if up, err = d.Task(up.Parent); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
-// edges adds dependencies and references.
+// edges records the changed fields, and then what they have to do with others:
+// dependencies in both directions, references, and a new owner's mail.
 func (v *TaskUpdate) edges(d *draft, t, next *Task) error {
 	if len(v.AddBlocked) > 0 && t.Status == Completed {
 		return refuse(RuleMove, "task %s is completed and cannot begin to wait", t.ID).hint("cadre task update %s --status pending", t.ID)
@@ -171,6 +185,12 @@ func (v *TaskUpdate) edges(d *draft, t, next *Task) error {
 			return err
 		}
 	}
+	if !reflect.DeepEqual(t, next) {
+		if err := d.putTask(t, next); err != nil {
+			return err
+		}
+	}
+	var refusals []error
 	for _, id := range v.AddBlocks {
 		other, err := d.task(id)
 		if err != nil {
@@ -180,21 +200,23 @@ func (v *TaskUpdate) edges(d *draft, t, next *Task) error {
 		if err := d.addEdge(waiting, t.ID); err != nil {
 			return err
 		}
-		if err := d.needOwner(other, "add a blocker to"); err != nil {
-			return err
-		}
+		refusals = append(refusals, d.needOwner(other, "add a blocker to"))
 		if len(waiting.BlockedBy) > len(other.BlockedBy) {
 			if err := d.putTask(other, waiting); err != nil {
 				return err
 			}
 		}
 	}
-	for _, id := range slices.Concat(v.Reference, v.Unreference) {
-		if err := d.reference(t, id, slices.Contains(v.Reference, id)); err != nil {
-			return err
-		}
+	for _, id := range v.Reference {
+		refusals = append(refusals, d.reference(t, id, true))
 	}
-	return nil
+	for _, id := range v.Unreference {
+		refusals = append(refusals, d.reference(t, id, false))
+	}
+	if next.Owner != t.Owner {
+		refusals = append(refusals, d.assigned(next))
+	}
+	return firstRefusal(refusals...)
 }
 
 // reference ties two tasks together, or loosens the tie.
@@ -210,6 +232,9 @@ func (d *draft) reference(t *Task, id TaskID, tie bool) error {
 		return err
 	}
 	r := newReference(t.ID, other.ID)
+	if _, twice := d.place[r.Ref()]; twice {
+		return refuse(RuleValue, "task %s is named twice among the references", other.ID)
+	}
 	have, err := d.Get(r.Ref())
 	if err != nil {
 		return err
@@ -254,45 +279,52 @@ func (v *TaskUpdate) current(d *draft, t *Task) error {
 // fields names the task's fields that the update wants to change.
 func (v *TaskUpdate) fields() []string {
 	var out []string
-	for name, given := range map[string]bool{
-		"subject": v.Subject != nil, "description": v.Description != nil, "activeForm": v.ActiveForm != nil,
-		"status": v.Status != nil, "owner": v.Owner != nil, "priority": v.Priority != nil, "labels": v.Labels != nil,
-		"paths": v.Paths != nil, "parent": v.Parent != nil, "blockedBy": len(v.AddBlocked) > 0,
-		"metadata": len(v.Metadata) > 0, "result": v.Result != nil,
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{
+		{"subject", v.Subject != nil}, {"description", v.Description != nil}, {"activeForm", v.ActiveForm != nil},
+		{"status", v.Status != nil}, {"owner", v.Owner != nil}, {"priority", v.Priority != nil}, {"labels", v.Labels != nil},
+		{"paths", v.Paths != nil}, {"parent", v.Parent != nil}, {"blockedBy", len(v.AddBlocked) > 0},
+		{"metadata", len(v.Metadata) > 0}, {"result", v.Result != nil},
 	} {
-		if given {
-			out = append(out, name)
+		if f.given {
+			out = append(out, f.name)
 		}
 	}
 	return out
 }
 
-// allowed checks the rights that the given fields need.
+// allowed checks the rights that the given fields need. Priority is the plan's,
+// also where it is set through metadata.
 func (v *TaskUpdate) allowed(d *draft, t *Task) error {
-	if v.Subject != nil || v.Description != nil || v.Priority != nil || v.Parent != nil || v.Owner != nil {
-		if err := d.mayReplan(t, v); err != nil {
-			return err
-		}
+	var refusals []error
+	_, ranked := v.Metadata["priority"]
+	if v.Subject != nil || v.Description != nil || v.Priority != nil || v.Parent != nil || ranked {
+		refusals = append(refusals, d.needAuthor(t, "replan"))
+	}
+	if v.Owner != nil {
+		refusals = append(refusals, v.mayAssign(d, t))
 	}
 	if v.ActiveForm != nil || v.Labels != nil || v.Paths != nil || v.Result != nil || len(v.Metadata) > 0 || len(v.AddBlocked) > 0 {
-		return d.needOwner(t, "change")
+		refusals = append(refusals, d.needOwner(t, "change"))
 	}
-	return nil
+	return firstRefusal(refusals...)
 }
 
-// mayReplan: what belongs to the plan is the author's. Taking an unowned task by
-// naming oneself is a claim, which any member may.
-func (d *draft) mayReplan(t *Task, v *TaskUpdate) error {
-	if v.Owner != nil && t.Owner == "" && d.rights >= works && v.Subject == nil && v.Description == nil && v.Priority == nil && v.Parent == nil {
-		if name, err := d.ownerName(orNobody(*v.Owner)); err == nil && name == d.me {
+// mayAssign: who does a task is the author's to say. Taking a task of nobody by
+// naming oneself is a claim, which any member may, if it waits for nothing.
+func (v *TaskUpdate) mayAssign(d *draft, t *Task) error {
+	if t.Owner == "" && *v.Owner != "" && d.rights >= works {
+		if name, err := d.ownerName(*v.Owner); err == nil && name == d.me {
 			return d.unblocked(t, v.Force)
 		}
 	}
-	return d.needAuthor(t, "replan")
+	return d.needAuthor(t, "assign")
 }
 
 // move changes the status, through the verb that the status has.
-func (v *TaskUpdate) move(d *draft, t *Task) error {
+func (v *TaskUpdate) move(d *draft, t, next *Task) error {
 	if v.Status == nil {
 		return nil
 	}
@@ -300,20 +332,19 @@ func (v *TaskUpdate) move(d *draft, t *Task) error {
 	if err != nil {
 		return err
 	}
-	switch to {
-	case InProgress:
-		_, err = d.start(t, v.Force, 0)
-	case Completed:
-		err = d.complete(t, nil, v.Force)
-	case Deleted:
-		err = d.remove(t, v.Force)
-	case Pending:
-		switch t.Status {
-		case Completed:
-			err = d.reopen(t)
-		case InProgress:
-			err = d.release(t)
-		}
+	switch {
+	case to == InProgress && v.Owner != nil && next.Owner != "" && next.Owner != d.me:
+		err = d.startFor(next, v.Force)
+	case to == InProgress:
+		_, err = d.start(next, v.Force, 0)
+	case to == Completed:
+		err = d.complete(next, nil, v.Force)
+	case to == Deleted:
+		err = d.remove(next, v.Force)
+	case t.Status == Completed:
+		err = d.reopen(next)
+	case t.Status == InProgress && next.Status == InProgress:
+		err = d.release(next)
 	}
 	return err
 }

@@ -39,7 +39,7 @@ func (v *TaskWhy) Look(s Snap, c Command) (any, error) {
 	if _, err := look(s, c); err != nil {
 		return nil, err
 	}
-	task, err := s.viewTask(v.ID, c)
+	task, err := s.viewTask(v.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (s Snap) related(id TaskID) (map[TaskID]bool, error) {
 	if id == "" {
 		return nil, nil
 	}
-	view, err := s.viewTask(id, Command{})
+	view, err := s.viewTask(id)
 	if err != nil {
 		return nil, err
 	}

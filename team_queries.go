@@ -32,7 +32,7 @@ func (v *TeamShow) Look(s Snap, c Command) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		mv, err := s.viewMember(m, c)
+		mv, err := s.viewMember(m)
 		if err != nil {
 			return nil, err
 		}
@@ -65,7 +65,7 @@ func (v *MemberList) Look(s Snap, c Command) (any, error) {
 		if m.State == StateDeparted && !v.All {
 			continue
 		}
-		view, err := s.viewMember(m, c)
+		view, err := s.viewMember(m)
 		if err != nil {
 			return nil, err
 		}
@@ -89,5 +89,5 @@ func (v *MemberShow) Look(s Snap, c Command) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.viewMember(m, c)
+	return s.viewMember(m)
 }

@@ -1,5 +1,7 @@
 package cadre
 
+import "slices"
+
 // A verb is a struct whose fields are its parameters, with the tags that doors
 // read: `json` is the name everywhere, `arg` marks a positional argument, `short`
 // a one-letter flag, `help` explains, and `door:"-"` keeps a field from people.
@@ -46,10 +48,49 @@ func (d *draft) task(id TaskID) (*Task, error) {
 	if t.Status == Deleted {
 		return nil, refuse(RuleTaskMissing, "task %s in %s was removed", id, d.Scope()).hint("cadre task restore %s", id)
 	}
-	if t.Lease.expired(d.cmd.Now) {
-		return d.requeue(t, "its lease ran out")
+	if !t.Lease.expired(d.cmd.Now) {
+		return t, nil
 	}
-	return t, nil
+	if err := d.lose(t.Owner, "its lease ran out"); err != nil {
+		return nil, err
+	}
+	return d.Task(id)
+}
+
+// decideOn is a verb about one task: who may read, is the call itself sensible, is
+// the task there, and then the change.
+func decideOn(s Snap, c Command, id TaskID, check func(*draft) error, change func(*draft, *Task) error) ([]Event, error) {
+	d, err := begin(s, c)
+	if err != nil {
+		return nil, err
+	}
+	if check != nil {
+		if err := check(d); err != nil {
+			return nil, err
+		}
+	}
+	t, err := d.task(id)
+	if err != nil {
+		return nil, err
+	}
+	if err := change(d, t); err != nil {
+		return nil, err
+	}
+	return d.finish()
+}
+
+// firstRefusal gives the refusal that comes first in the order that every door
+// promises: a lost race before a blocked task, that before a missing right. A
+// fault of the machine comes before all.
+func firstRefusal(errs ...error) error {
+	order := []Code{CodeInternal, CodeUsage, CodeNotFound, CodeConflict, CodeBlocked, CodeForbidden, CodePerson, CodeTimeout}
+	var first error
+	for _, err := range errs {
+		if err != nil && (first == nil || slices.Index(order, AsError(err).Code) < slices.Index(order, AsError(first).Code)) {
+			first = err
+		}
+	}
+	return first
 }
 
 // changedTask finds the task that a receipt is about: the first of its events.

@@ -79,8 +79,8 @@ func orEmpty[T any](s []T) []T {
 	return s
 }
 
-// stateOf derives a task's state. stalled and asked say what is known about the
-// owner and about open asks.
+// stateOf derives a task's state from the task, its owner, and whether something
+// about it waits for an answer.
 func stateOf(t *Task, owner *Member, asked bool) TaskState {
 	switch {
 	case t.Status == Deleted:
@@ -101,7 +101,7 @@ func stateOf(t *Task, owner *Member, asked bool) TaskState {
 }
 
 // viewTask shows one task with everything that belongs to it.
-func (s Snap) viewTask(id TaskID, _ Command) (*TaskView, error) {
+func (s Snap) viewTask(id TaskID) (*TaskView, error) {
 	id, err := parseTaskID(id)
 	if err != nil {
 		return nil, err
@@ -162,9 +162,6 @@ func (s Snap) fillOne(v *TaskView) error {
 	return nil
 }
 
-// viewDeleted shows a task that was just removed.
-func (s Snap) viewDeleted(id TaskID, c Command) (*TaskView, error) { return s.viewTask(id, c) }
-
 func (r *Reference) other(id TaskID) TaskID {
 	if r.A == id {
 		return r.B
@@ -188,7 +185,7 @@ type MemberView struct {
 	Unread  int      `json:"unread"`
 }
 
-func (s Snap) viewMember(m *Member, _ Command) (*MemberView, error) {
+func (s Snap) viewMember(m *Member) (*MemberView, error) {
 	v := &MemberView{Member: m, AgentID: m.Name + "@" + string(s.Scope()), Tasks: []TaskID{}}
 	running := false
 	for t, err := range s.Tasks(TaskQuery{Index: IndexOwner, Key: m.Name}) {
