@@ -22,7 +22,7 @@ func (s *Store) connect(ctx context.Context) (*conn, error) {
 	if err != nil {
 		return nil, s.fault(err, "opening the database")
 	}
-	if err := c.script(ctx, settings); err != nil {
+	if err := c.script(context.Background(), settings); err != nil { // it waits for nobody
 		_ = c.close()
 		return nil, s.fault(err, "opening the database")
 	}

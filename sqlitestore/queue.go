@@ -61,17 +61,10 @@ func (s *Store) submit(r *request) (cadre.Receipt, error) {
 		return cadre.Receipt{}, err
 	}
 	select {
-	case <-r.done:
-		return r.receipt, r.err
-	case <-r.lead:
-	case <-r.ctx.Done():
-		if s.queue.withdraw(r) {
-			return cadre.Receipt{}, r.ctx.Err()
-		}
-		select {
-		case <-r.done:
+	case <-r.lead: // nobody else does, so there is no wait to be interrupted
+	default:
+		if !s.queue.wait(r) {
 			return r.receipt, r.err
-		case <-r.lead:
 		}
 	}
 	defer s.queue.handOver()
@@ -92,6 +85,27 @@ func (q *queue) enter(r *request) error {
 		r.lead <- struct{}{}
 	}
 	return nil
+}
+
+// wait waits for a command's answer, or until it is to lead, which it says.
+func (q *queue) wait(r *request) (leads bool) {
+	select {
+	case <-r.done:
+		return false
+	case <-r.lead:
+		return true
+	case <-r.ctx.Done():
+	}
+	if q.withdraw(r) {
+		r.err = r.ctx.Err()
+		return false
+	}
+	select {
+	case <-r.done:
+		return false
+	case <-r.lead:
+		return true
+	}
 }
 
 // withdraw takes a command out again, unless it was taken or is to lead.

@@ -145,7 +145,7 @@ func TestAbsurdHeadRecord(t *testing.T) {
 		if err := s.writeHead("work", h); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := s.readHead("work"); got != nil || err != nil {
+		if got, err := s.readHead("work", cadre.Head{}); got != nil || err != nil {
 			t.Fatalf("readHead() = %+v, %v", got, err)
 		}
 	}

@@ -95,7 +95,7 @@ func (b *batch) compare(sc *scope) error {
 			}
 		}
 	}
-	record, err := b.s.readHead(sc.name)
+	record, err := b.s.readHead(sc.name, sc.head)
 	if err != nil || record == nil || record.Seq == 0 {
 		return err
 	}

@@ -5,13 +5,42 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"cadre/cli"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	ctx := &interruptible{Context: context.Background()}
 	os.Exit(cli.Run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()))
 }
+
+// interruptible is a context that an interrupt ends. It listens for one from when
+// it is first asked to: a command that waits for nothing is over before, and if
+// not it ends as any program does. Listening would be a twentieth of its time.
+type interruptible struct {
+	context.Context
+	once      sync.Once
+	listening atomic.Pointer[context.Context]
+}
+
+func (c *interruptible) inner() context.Context {
+	if ctx := c.listening.Load(); ctx != nil {
+		return *ctx
+	}
+	return c.Context
+}
+
+// Done listens from now on.
+func (c *interruptible) Done() <-chan struct{} {
+	c.once.Do(func() {
+		ctx, _ := signal.NotifyContext(c.Context, os.Interrupt, syscall.SIGTERM) // until the process ends
+		c.listening.Store(&ctx)
+	})
+	return c.inner().Done()
+}
+
+func (c *interruptible) Err() error        { return c.inner().Err() }
+func (c *interruptible) Value(key any) any { return c.inner().Value(key) }
