@@ -25,7 +25,7 @@ func BenchmarkCommands(b *testing.B) {
 	const many = 64
 	disk, memory := newCaller(openStore(b, h.state()), "writer"), newCaller(memstore.New(), "writer")
 	calls := newSyscalls(b, h, commitBytes(b, h))
-	add := func(c caller) func(int) error {
+	add := func(c *caller) func(int) error {
 		return func(i int) error {
 			return c.do("task add", &cadre.TaskAdd{Subject: fmt.Sprint("a task of caller ", i)})
 		}
@@ -34,8 +34,10 @@ func BenchmarkCommands(b *testing.B) {
 		callers int
 		one     func(int) error
 		rates   []float64
-	}{{1, add(disk), nil}, {1, calls.one, nil}, {many, add(disk), nil}, {many, add(memory), nil}}
+	}{{1, add(&disk), nil}, {1, calls.one, nil}, {many, add(&disk), nil}, {many, add(&memory), nil}}
 	for round := range rounds(10_000) + 1 {
+		disk.scope = cadre.Scope(fmt.Sprint("round-", round)) // one list would become full
+		memory.scope = disk.scope
 		for i := range all {
 			c := &all[(i+round)%len(all)]
 			if got := rate(b, c.callers, 150*time.Millisecond, c.one); round > 0 {
