@@ -56,5 +56,10 @@ func (a Actor) String() string {
 // Person says whether a human being is provably there: a terminal, or a token
 // that only the operator has.
 func (a Actor) Person() bool {
-	return a.Kind == ActorOperator && (a.Proof == ProofTerminal || a.Proof == ProofToken)
+	return a.operates() && (a.Proof == ProofTerminal || a.Proof == ProofToken)
+}
+
+// operates says whether the operator acts, under its own name or another's.
+func (a Actor) operates() bool {
+	return a.Kind == ActorOperator || a.By == string(RoleOperator)
 }

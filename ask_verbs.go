@@ -36,28 +36,22 @@ func (v *AskFor) Decide(s Snap, c Command) ([]Event, error) {
 		return nil, refuse(RuleValue, "a plan is for a task").hint("cadre ask for plan TEXT --task ID")
 	}
 	ask := &Ask{Kind: v.Kind, From: d.me, Text: v.Text, Digest: Digest(v.Text)}
+	var about *Task
 	if v.Task != "" {
-		t, err := d.task(v.Task)
-		if err != nil {
+		if about, err = d.task(v.Task); err != nil {
 			return nil, err
 		}
-		ask.Task = t.ID
+		ask.Task = about.ID
 	}
-	approvers := v.Approvers
-	if len(approvers) == 0 {
-		approvers = []string{LeadName}
+	if err := v.approvers(d, ask, about); err != nil {
+		return nil, err
 	}
-	for _, name := range approvers {
-		m, err := d.recipient(name)
-		if err != nil && len(v.Approvers) > 0 {
+	if err := d.guardAsks(); err != nil {
+		return nil, err
+	}
+	if v.Kind == AskPlan {
+		if err := d.needOwner(about, "plan"); err != nil {
 			return nil, err
-		}
-		switch {
-		case m == nil || slices.Contains(ask.Approvers, m.Name):
-		case m.Name != d.me:
-			ask.Approvers = append(ask.Approvers, m.Name)
-		case len(v.Approvers) > 0:
-			return nil, refuse(RuleSelf, "%s cannot answer what it asks itself", d.me).hint("name another approver, or none: the operator may always answer")
 		}
 	}
 	if err := d.needMember(); err != nil {
@@ -71,6 +65,57 @@ func (v *AskFor) Decide(s Snap, c Command) ([]Event, error) {
 	d.ask(ask)
 	return d.finishAsk(ask)
 }
+
+// approvers says who may answer. For a question the asker chooses; a plan or a
+// permission is answered by those whom the task's author named, or by the lead:
+// nobody picks its own judge.
+func (v *AskFor) approvers(d *draft, ask *Ask, about *Task) error {
+	allowed := []string{LeadName}
+	if about != nil && about.Plan != nil && len(about.Plan.Approvers) > 0 {
+		allowed = about.Plan.Approvers
+	}
+	names := v.Approvers
+	if len(names) == 0 {
+		names = allowed
+	}
+	for _, name := range names {
+		m, err := d.recipient(name)
+		if err != nil && (len(v.Approvers) > 0 || AsError(err).Rule != RuleMissing) {
+			return err
+		}
+		switch {
+		case m == nil || slices.Contains(ask.Approvers, m.Name):
+		case m.Name != d.me:
+			ask.Approvers = append(ask.Approvers, m.Name)
+		case len(v.Approvers) > 0:
+			return refuse(RuleSelf, "%s cannot answer what it asks itself", d.me)
+		}
+		if m != nil && ask.Kind != AskQuestion && d.rights < leads && !slices.Contains(allowed, m.Name) {
+			return refuse(RuleLead, "who may answer this is not for %s to say: %s may", d.me, strings.Join(allowed, ", "))
+		}
+	}
+	return nil
+}
+
+// guardAsks keeps one caller from flooding those who answer.
+func (d *draft) guardAsks() error {
+	open := 0
+	for a, err := range d.OpenAsks() {
+		if err != nil {
+			return err
+		}
+		if a.From == d.me {
+			open++
+		}
+	}
+	if open >= maxOpenAsks {
+		return refuse(RuleRate, "%d asks of %s wait for an answer already", open, d.me).hint("cadre ask list")
+	}
+	return nil
+}
+
+// maxOpenAsks is how many asks of one caller may wait at the same time.
+const maxOpenAsks = 50
 
 // finishAsk tells those who may answer.
 func (d *draft) finishAsk(ask *Ask) ([]Event, error) {
@@ -86,10 +131,21 @@ func (d *draft) finishAsk(ask *Ask) ([]Event, error) {
 	return d.finish()
 }
 
-// replacePlan voids an older plan for the same task.
+// replacePlan voids an older plan for the same task, approved or not.
 func (d *draft) replacePlan(ask *Ask) error {
 	if ask.Kind != AskPlan {
 		return nil
+	}
+	t, err := d.Task(ask.Task)
+	if err != nil {
+		return err
+	}
+	if t.Plan != nil && t.Plan.ApprovedBy != "" && t.Status == Pending {
+		next := t.Clone()
+		next.Plan = t.Plan.shut()
+		if err := d.putTask(t, next); err != nil {
+			return err
+		}
 	}
 	older, err := collect(scan[*Ask](d.Snap, IndexTaskAsk, prefixKey(string(ask.Task)), ""))
 	if err != nil {
@@ -97,9 +153,7 @@ func (d *draft) replacePlan(ask *Ask) error {
 	}
 	for _, a := range older {
 		if a.Kind == AskPlan {
-			next := a.Clone()
-			next.State, next.Answer = AskVoid, "a newer plan took its place"
-			d.put(a, next)
+			d.put(a, a.void("a newer plan took its place"))
 		}
 	}
 	return nil
@@ -112,16 +166,16 @@ func Digest(text string) string {
 }
 
 // Answer gives the ask.
-func (v *AskFor) Answer(_ Snap, _ Command, r Receipt) (any, error) { return firstAsk(r), nil }
+func (v *AskFor) Answer(_ Snap, _ Command, r Receipt) (any, error) { return newAsk(r), nil }
 
-func firstAsk(r Receipt) *Ask {
-	var last *Ask
+// newAsk is the ask that a receipt opened.
+func newAsk(r Receipt) *Ask {
 	for _, e := range r.Events {
-		if a, ok := e.After.(*Ask); ok {
-			last = a
+		if a, ok := e.After.(*Ask); ok && e.Before == nil {
+			return a
 		}
 	}
-	return last
+	return nil
 }
 
 // AskAnswer answers an ask. Approve is nil for a plain answer to a question.
@@ -151,6 +205,9 @@ func (v *AskAnswer) Decide(s Snap, c Command) ([]Event, error) {
 	if a.State != AskOpen {
 		return nil, refuse(RuleFinished, "ask %s is already %s", a.ID, a.State).hint("cadre ask show %s", a.ID)
 	}
+	if a.late(d.now()) {
+		return nil, refuse(RuleFinished, "ask %s waited until %s and is over", a.ID, a.Deadline.Format(time.RFC3339)).hint("cadre ask show %s", a.ID)
+	}
 	if v.Digest != "" && v.Digest != a.Digest {
 		return nil, refuse(RuleVersion, "ask %s is about another text now", a.ID).hint("cadre ask show %s", a.ID)
 	}
@@ -178,21 +235,24 @@ func (v *AskAnswer) Decide(s Snap, c Command) ([]Event, error) {
 	return d.finish()
 }
 
-// mayAnswer: never its author; a member only as a named approver; the operator
-// only as a person who is provably there.
+// mayAnswer: never its author; a member only as a named approver; the operator,
+// also under another's name, only as a person who is provably there. A member
+// that is asked to end, or asked a question, answers without ceremony.
 func (d *draft) mayAnswer(a *Ask) error {
-	operator := d.cmd.Actor.Kind == ActorOperator
-	if a.From == d.me && !operator {
+	actor := d.cmd.Actor
+	if a.From == d.me {
 		return refuse(RuleSelf, "%s asked this and cannot answer it", d.me).hint("cadre ask show %s", a.ID)
 	}
-	if d.cmd.Actor.Kind == ActorPolicy || d.cmd.Actor.Person() {
+	if actor.Kind == ActorPolicy || actor.Person() {
 		return nil
 	}
-	if operator {
-		return refuse(RulePerson, "answering as the operator needs a person: a terminal, or an operator token").hint("cadre ask show %s, in a terminal", a.ID)
+	named := slices.Contains(a.Approvers, d.me)
+	if actor.operates() && !(named && (a.Kind == AskShutdown || a.Kind == AskQuestion)) {
+		return refuse(RulePerson, "answering as the operator needs a person: a terminal, or an operator token").hint("cadre ask show %s", a.ID)
 	}
-	if !slices.Contains(a.Approvers, d.me) {
-		return refuse(RuleLead, "only %s or the operator may answer ask %s", strings.Join(a.Approvers, ", "), a.ID).hint("cadre ask show %s", a.ID)
+	if !named {
+		who := strings.Join(append(slices.Clone(a.Approvers), "the operator"), ", ")
+		return refuse(RuleLead, "ask %s is not for %s to answer: %s may", a.ID, d.me, who).hint("cadre ask show %s", a.ID)
 	}
 	return nil
 }
@@ -208,6 +268,9 @@ func (d *draft) answered(a *Ask) error {
 		if t != nil && t.Status != Deleted {
 			next := t.Clone()
 			next.Plan = &PlanGate{Digest: a.Digest, ApprovedBy: a.AnsweredBy}
+			if t.Plan != nil {
+				next.Plan.Approvers = t.Plan.Approvers
+			}
 			if err := d.putTask(t, next); err != nil {
 				return err
 			}
@@ -218,7 +281,7 @@ func (d *draft) answered(a *Ask) error {
 		}
 	case a.Kind == AskPerson:
 		t, err := d.Task(a.Task)
-		if err != nil || t == nil || !t.has(FlagPerson) {
+		if err != nil || t == nil || !t.has(FlagPerson) || a.State == AskRejected {
 			return err
 		}
 		next := t.Clone()
@@ -306,4 +369,4 @@ func (v *AskShutdownOf) Decide(s Snap, c Command) ([]Event, error) {
 }
 
 // Answer gives the ask.
-func (v *AskShutdownOf) Answer(_ Snap, _ Command, r Receipt) (any, error) { return firstAsk(r), nil }
+func (v *AskShutdownOf) Answer(_ Snap, _ Command, r Receipt) (any, error) { return newAsk(r), nil }

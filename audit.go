@@ -11,7 +11,7 @@ import (
 type Anchor struct {
 	Scope Scope  `json:"scope"`
 	Head  Head   `json:"head"`
-	From  string `json:"from"` // where it was kept
+	From  string `json:"from,omitempty"` // where it was kept
 }
 
 // Finding is one place where a record is not what it must be.

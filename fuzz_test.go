@@ -68,7 +68,7 @@ func FuzzImportLine(f *testing.F) {
 		}
 		w := newTeam(t)
 		w.add("exists")
-		if _, _, err := w.try(operator, &TaskImport{Lines: []ImportLine{line, {Subject: "second", BlockedBy: []string{"@1"}}}}); err != nil && AsError(err).Rule == "" {
+		if _, _, err := w.try(operator, &TaskImport{Lines: []ImportLine{line, {Subject: "second", BlockedBy: []LineRef{"@1"}}}}); err != nil && AsError(err).Rule == "" {
 			t.Fatalf("%q: %v", data, err)
 		}
 	})

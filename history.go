@@ -156,7 +156,34 @@ func (d *draft) putBack(now, next *Task) error {
 	if next.Status == Deleted && now.Status != Deleted {
 		return d.remove(now, false)
 	}
+	if err := d.standsAgain(now, next); err != nil {
+		return err
+	}
 	return d.putTask(now, next)
+}
+
+// standsAgain holds a status that comes back against what is true by now: what
+// waits again cannot have been completed, and what may not be started now is
+// pending.
+func (d *draft) standsAgain(now, next *Task) error {
+	if next.Status == now.Status && next.Owner == now.Owner {
+		return nil
+	}
+	open, err := d.countOpen(next.BlockedBy)
+	if err != nil {
+		return err
+	}
+	if next.Status == Completed && now.Status != Completed && open > 0 {
+		return refuse(RuleWaits, "task %s cannot be completed again: it waits for others now", next.ID).hint("cadre task why %s", next.ID)
+	}
+	if !d.belongs(next.Owner) && next.Open() {
+		next.Owner = ""
+	}
+	startable := next.Owner != "" && open == 0 && !next.has(FlagPerson) && (next.Plan == nil || next.Plan.ApprovedBy != "")
+	if next.Status == InProgress && !startable {
+		next.Status, next.StartedAt = Pending, nil
+	}
+	return nil
 }
 
 // Answer gives the events that undid it.

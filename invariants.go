@@ -7,8 +7,8 @@ import (
 
 // CheckInvariants holds a scope against what must always be true: edges are the
 // same from both sides and lead to tasks that exist, there is no cycle, every
-// count of open blockers is right, nobody works on what was never freed, and no
-// id is past the next one. It reads everything, so it is for tests and audits.
+// count of open blockers is right, nothing was completed before what it waited
+// for, nothing in progress belongs to nobody, and no id is past the next one. It reads everything, so it is for tests and audits.
 func CheckInvariants(s Snap) error {
 	tasks := map[TaskID]*Task{}
 	for t, err := range s.Tasks(TaskQuery{}) {
@@ -61,9 +61,18 @@ func checkTask(s Snap, tasks map[TaskID]*Task, t *Task) error {
 	if open != t.OpenBlockers {
 		return fmt.Errorf("task %s has %d open blockers and says %d", t.ID, open, t.OpenBlockers)
 	}
-	excused := t.has(FlagForced) || t.has(FlagUnaccepted) || t.has(FlagAccepted) || reopenedUnder(tasks, t)
+	excused := t.has(FlagForced) || t.has(FlagUnaccepted) || t.has(FlagAccepted)
 	if t.Status == Completed && open > 0 && !excused {
-		return fmt.Errorf("task %s was completed before what it waits for", t.ID)
+		reopened, err := reopenedUnder(s, tasks, t)
+		if err != nil {
+			return err
+		}
+		if !reopened {
+			return fmt.Errorf("task %s was completed before what it waits for", t.ID)
+		}
+	}
+	if t.Status == InProgress && t.Owner == "" {
+		return fmt.Errorf("task %s is in progress and belongs to nobody", t.ID)
 	}
 	waiting, err := collect(s.Blocks(t.ID))
 	if err != nil {
@@ -77,10 +86,37 @@ func checkTask(s Snap, tasks map[TaskID]*Task, t *Task) error {
 	return nil
 }
 
-// reopenedUnder says whether a blocker was reopened after the task was completed.
-func reopenedUnder(tasks map[TaskID]*Task, t *Task) bool {
-	return slices.ContainsFunc(t.BlockedBy, func(id TaskID) bool {
-		b := tasks[id]
-		return b.Open() && t.CompletedAt != nil && !b.UpdatedAt.Before(*t.CompletedAt)
-	})
+// reopenedUnder says whether what the task waits for was completed when the task
+// was, and only opened again later: the log knows.
+func reopenedUnder(s Snap, tasks map[TaskID]*Task, t *Task) (bool, error) {
+	var completed Seq
+	for e, err := range s.History(t.Ref()) {
+		if err != nil {
+			return false, err
+		}
+		before, _ := e.Before.(*Task)
+		if after := e.After.(*Task); after.Status == Completed && (before == nil || before.Status != Completed) {
+			completed = e.Seq
+			break
+		}
+	}
+	for _, id := range t.BlockedBy {
+		if tasks[id].finished() {
+			continue
+		}
+		then := false
+		for e, err := range s.History(tasks[id].Ref()) {
+			if err != nil {
+				return false, err
+			}
+			if e.Seq <= completed {
+				then = e.After.(*Task).finished()
+				break
+			}
+		}
+		if !then {
+			return false, nil
+		}
+	}
+	return true, nil
 }

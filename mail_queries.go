@@ -1,5 +1,7 @@
 package cadre
 
+import "slices"
+
 // MsgInbox lists a member's messages: the unread ones, or all.
 type MsgInbox struct {
 	Name  string `json:"name,omitempty" arg:"[NAME]" help:"whose inbox; your own without"`
@@ -23,11 +25,15 @@ func (v *MsgInbox) Look(s Snap, c Command) (any, error) {
 		name = m.Name
 	}
 	out := []*MessageView{}
-	for m, err := range d.Inbox(name, v.After) {
+	messages := d.Unread(name)
+	if v.All {
+		messages = d.Inbox(name, v.After)
+	}
+	for m, err := range messages {
 		if err != nil {
 			return nil, err
 		}
-		if !v.All && (m.ReadAt != nil || m.Dead != "") {
+		if m.N <= v.After {
 			continue
 		}
 		if out = append(out, viewMessage(m)); v.Limit > 0 && len(out) == v.Limit {
@@ -70,6 +76,9 @@ func (v *AskList) Look(s Snap, c Command) (any, error) {
 		seq = s.Asks()
 	}
 	asks, err := collect(seq)
+	if !v.All {
+		asks = slices.DeleteFunc(asks, func(a *Ask) bool { return a.late(c.Now.Wall) })
+	}
 	return orEmpty(asks), err
 }
 

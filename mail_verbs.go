@@ -137,7 +137,7 @@ func (d *draft) guardRate(to, text string) error {
 			break // written under a clock that ran ahead
 		}
 		if sent++; sent >= rateLimit {
-			return refuse(RuleRate, "%s sent %d messages within a minute, which is the limit", d.me, sent).hint("wait a minute, and say more in one message")
+			return refuse(RuleRate, "%s sent %d messages within a minute, which is the limit", d.me, sent).hint("cadre msg inbox")
 		}
 		if m.To == to && m.Text == text {
 			if same++; same >= loopLimit {

@@ -37,12 +37,18 @@ func (v *TeamJoin) Decide(s Snap, c Command) ([]Event, error) {
 	if err := checkText("description", v.Description, MaxDescription); err != nil {
 		return nil, err
 	}
+	if err := firstRefusal(checkText("agent type", v.AgentType, MaxSubject), checkText("model", v.Model, MaxSubject)); err != nil {
+		return nil, err
+	}
 	team, err := d.Team()
 	if err != nil {
 		return nil, err
 	}
 	if team == nil {
 		return nil, refuse(RuleMissing, "there is no team %s", d.Scope()).hint("cadre team list")
+	}
+	if strings.EqualFold(name, team.Creator.Name) && team.Creator.Session != c.Actor.Session {
+		return nil, refuse(RuleName, "%s is the name of the team's creator", name).hint("cadre team join %s --name NAME", d.Scope())
 	}
 	if c.Actor.Kind == ActorSession && d.rights >= works {
 		return nil, nil // this session is a member already
@@ -90,9 +96,9 @@ func (d *draft) join(m *Member) error {
 	}
 	var before Object
 	for i, o := range all {
-		if o.Name == wanted && o.State == StateDeparted { // the same name comes back
+		if o.Name == wanted && o.State == StateDeparted && d.comesBack(o) {
 			before, all = o, slices.Delete(all, i, i+1)
-			m.Color = o.Color
+			m.Color, m.PlanMode = o.Color, m.PlanMode || o.PlanMode
 			break
 		}
 	}
@@ -118,6 +124,13 @@ func (d *draft) join(m *Member) error {
 		}
 	}
 	return nil
+}
+
+// comesBack says whether the caller may have a name again whose holder has left:
+// with it come tasks and mail. The same session may, and whoever leads.
+func (d *draft) comesBack(m *Member) bool {
+	a := d.cmd.Actor
+	return d.rights >= leads || a.operates() || m.Session != "" && m.Session == a.Session
 }
 
 // MemberLeave takes a member out of the team: the caller, or, by the lead,

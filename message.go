@@ -54,7 +54,9 @@ func (m *Message) index(add func(Index, string)) {
 	} else if m.ReadAt == nil {
 		add(IndexUnread, joinKey(m.To, seqKey(m.N)))
 	}
-	add(IndexSent, joinKey(m.From, timeKey(m.SentAt), seqKey(m.N)))
+	if m.Kind == MessagePlain || m.Kind == MessageBroadcast { // what its sender chose to say
+		add(IndexSent, joinKey(m.From, timeKey(m.SentAt), seqKey(m.N)))
+	}
 }
 
 // Clone gives a copy that may be changed.
@@ -138,6 +140,9 @@ func (a *Ask) Clone() *Ask {
 	c := *a
 	return &c
 }
+
+// late says whether the ask waited too long for an answer to count.
+func (a *Ask) late(now time.Time) bool { return a.Deadline != nil && now.After(*a.Deadline) }
 
 // TodoItem is one line of a todo list.
 type TodoItem struct {

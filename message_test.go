@@ -91,25 +91,51 @@ func TestRateLimit(t *testing.T) {
 
 func TestPlanGate(t *testing.T) {
 	w := newTeam(t, "ann", "ben")
-	id := w.must(operator, &TaskAdd{Subject: "risky", Plan: true}).(*Added).ID
+	id := w.must(operator, &TaskAdd{Subject: "risky", Plan: true, Approvers: []string{"ben"}}).(*Added).ID
 	w.must(as("ann"), &TaskClaim{ID: id})
 	w.refused(RulePlan, as("ann"), &TaskStart{ID: id})
 	w.refused(RulePlan, as("ann"), &TaskDone{ID: id})
-	ask := w.must(as("ann"), &AskFor{Kind: AskPlan, Text: "first this, then that", Task: id, Approvers: []string{"ben"}}).(*Ask)
-	w.refused(RuleSelf, as("ann"), &AskApprove{ID: ask.ID})
-	w.refused(RuleLead, as(LeadName), &AskApprove{ID: ask.ID})
-	w.refused(RulePerson, operator, &AskApprove{ID: ask.ID})
-	w.refused(RuleVersion, as("ben"), &AskApprove{ID: ask.ID, Digest: Digest("another plan")})
-	w.must(as("ben"), &AskReject{ID: ask.ID, Text: "too much at once"})
-	w.refused(RulePlan, as("ann"), &TaskStart{ID: id})
+	w.refused(RuleOwner, as("cat"), &AskFor{Kind: AskPlan, Text: "not my task", Task: id})
 	w.refused(RuleSelf, as("ann"), &AskFor{Kind: AskPlan, Text: "mine", Task: id, Approvers: []string{"ann"}})
+	w.must(operator, &TeamJoin{Name: "friend"})
+	w.refused(RuleLead, as("ann"), &AskFor{Kind: AskPlan, Text: "mine", Task: id, Approvers: []string{"friend"}})
+	ask := w.must(as("ann"), &AskFor{Kind: AskPlan, Text: "first this, then that", Task: id}).(*Ask)
+	w.refused(RuleSelf, as("ann"), &AskApprove{ID: ask.ID})
+	w.refused(RuleLead, member(LeadName), &AskApprove{ID: ask.ID})
+	w.refused(RulePerson, operator, &AskApprove{ID: ask.ID})
+	w.refused(RulePerson, as("ben"), &AskApprove{ID: ask.ID}) // the operator under another name
+	w.refused(RuleVersion, member("ben"), &AskApprove{ID: ask.ID, Digest: Digest("another plan")})
+	w.must(member("ben"), &AskReject{ID: ask.ID, Text: "too much at once"})
+	w.refused(RulePlan, as("ann"), &TaskStart{ID: id})
 	ask = w.must(as("ann"), &AskFor{Kind: AskPlan, Text: "only this", Task: id}).(*Ask)
 	w.must(person, &AskApprove{ID: ask.ID, Digest: Digest("only this")})
 	w.refused(RuleFinished, person, &AskApprove{ID: ask.ID})
-	w.must(as("ann"), &TaskStart{ID: id})
 	if got := w.task(id).Plan; got.Digest != Digest("only this") {
 		t.Errorf("approved was %+v", got)
 	}
+	ask = w.must(as("ann"), &AskFor{Kind: AskPlan, Text: "something else after all", Task: id}).(*Ask)
+	w.refused(RulePlan, as("ann"), &TaskStart{ID: id}) // the newer plan is not approved
+	w.must(member("ben"), &AskApprove{ID: ask.ID})
+	w.must(as("ann"), &TaskRelease{ID: id})
+	w.must(as("cat"), &TaskClaim{ID: id})
+	w.refused(RulePlan, as("cat"), &TaskStart{ID: id}) // it was ann's plan
+}
+
+func TestAsksEnd(t *testing.T) {
+	w := newTeam(t, "ann")
+	id := w.add("work")
+	ask := w.must(as("ann"), &AskFor{Kind: AskQuestion, Text: "which?", Task: id}).(*Ask)
+	w.now.Wall = w.now.Wall.Add(2 * DefaultAskDeadline)
+	w.refused(RuleFinished, person, &AskAnswer{ID: ask.ID, Text: "that one"})
+	w.must(as("ann"), &AskFor{Kind: AskQuestion, Text: "which?", Task: id})
+	w.must(as("ann"), &TaskDone{ID: id})
+	if open := w.look(operator, &AskList{}).([]*Ask); len(open) != 0 {
+		t.Errorf("asks about a completed task are open: %+v", open[0])
+	}
+	for range maxOpenAsks {
+		w.must(as("ann"), &AskFor{Kind: AskQuestion, Text: "and?"})
+	}
+	w.refused(RuleRate, as("ann"), &AskFor{Kind: AskQuestion, Text: "and?"})
 }
 
 func TestShutdownIsAHandshake(t *testing.T) {
@@ -121,7 +147,7 @@ func TestShutdownIsAHandshake(t *testing.T) {
 	if got := fmt.Sprint(w.inbox("ann")); got != "[shutdown_request from team-lead]" {
 		t.Errorf("ann got %s", got)
 	}
-	w.refused(RuleLead, as("ben"), &AskApprove{ID: ask.ID})
+	w.refused(RuleLead, member("ben"), &AskApprove{ID: ask.ID})
 	w.must(as("ann"), &AskReject{ID: ask.ID, Text: "not finished"})
 	ask = w.must(operator, &AskShutdownOf{Name: "ann"}).(*Ask)
 	w.must(as("ann"), &AskApprove{ID: ask.ID})
@@ -159,7 +185,7 @@ func TestImportExport(t *testing.T) {
 	w := newTeam(t, "ann")
 	exists := w.add("exists")
 	ids := w.must(operator, &TaskImport{Lines: []ImportLine{
-		{Subject: "one", BlockedBy: []string{"@3", string(exists)}, Priority: "high", Labels: []string{"x"}, References: []string{"@2"}},
+		{Subject: "one", BlockedBy: []LineRef{"@3", LineRef(exists)}, Priority: "high", Labels: []string{"x"}, References: []LineRef{"@2"}},
 		{Subject: "two", Parent: "@1", Comments: []CommentView{{Content: "note"}}},
 		{Subject: "three", Status: "resolved", Metadata: map[string]json.RawMessage{"k": json.RawMessage(`{"a":1}`)}},
 	}}).(*Imported).IDs
@@ -206,11 +232,11 @@ func TestImportIsAllOrNothing(t *testing.T) {
 	}{
 		"no line":     {RuleValue, nil, "nothing"},
 		"bad subject": {RuleValue, []ImportLine{{Subject: "a"}, {Subject: ""}}, "line 2"},
-		"cycle":       {RuleCycle, []ImportLine{{Subject: "a", BlockedBy: []string{"@2"}}, {Subject: "b", BlockedBy: []string{"@3"}}, {Subject: "c", BlockedBy: []string{"@1"}}}, "@1 waits for @2 waits for @3 waits for @1"},
-		"itself":      {RuleCycle, []ImportLine{{Subject: "a", BlockedBy: []string{"@1"}}}, "line 1"},
-		"past end":    {RuleValue, []ImportLine{{Subject: "a", BlockedBy: []string{"@9"}}}, "@9"},
-		"unknown id":  {RuleTaskMissing, []ImportLine{{Subject: "a", BlockedBy: []string{"77"}}}, "line 1"},
-		"too early":   {RuleWaits, []ImportLine{{Subject: "a"}, {Subject: "b", Status: "completed", BlockedBy: []string{"@1"}}}, "line 2"},
+		"cycle":       {RuleCycle, []ImportLine{{Subject: "a", BlockedBy: []LineRef{"@2"}}, {Subject: "b", BlockedBy: []LineRef{"@3"}}, {Subject: "c", BlockedBy: []LineRef{"@1"}}}, "@1 waits for @2 waits for @3 waits for @1"},
+		"itself":      {RuleCycle, []ImportLine{{Subject: "a", BlockedBy: []LineRef{"@1"}}}, "line 1"},
+		"past end":    {RuleValue, []ImportLine{{Subject: "a", BlockedBy: []LineRef{"@9"}}}, "@9"},
+		"unknown id":  {RuleTaskMissing, []ImportLine{{Subject: "a", BlockedBy: []LineRef{"77"}}}, "line 1"},
+		"too early":   {RuleWaits, []ImportLine{{Subject: "a"}, {Subject: "b", Status: "completed", BlockedBy: []LineRef{"@1"}}}, "line 2"},
 		"too many":    {RuleLimit, make([]ImportLine, MaxTasks+1), "100000"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -25,8 +25,8 @@ func (d *draft) identify() (me string, r rights, joins *Member, err error) {
 		return a.Name, reads, nil, nil
 	case ActorOperator:
 		team, err := d.Team()
-		if err == nil && team != nil && team.Creator.Kind == ActorOperator {
-			return LeadName, leads, nil, nil
+		if team != nil {
+			return LeadName, leads, nil, nil // in a team the operator is its lead, whoever made it
 		}
 		return string(RoleOperator), leads, nil, err
 	case ActorSession:
@@ -59,12 +59,12 @@ func (d *draft) identify() (me string, r rights, joins *Member, err error) {
 // where it joined and on the list that it was started to share, and may look
 // everywhere.
 func (d *draft) identifySession(a Actor) (string, rights, *Member, error) {
-	if own, err := ParseScope(a.Session); err == nil && (own == d.Scope() || sessionTeam(own) == d.Scope()) {
-		return a.Name, leads, nil, nil
-	}
 	team, err := d.Team()
 	if err != nil {
 		return "", nothing, nil, err
+	}
+	if team == nil && (d.Scope() == OwnScope(a.Session) || isUUID(a.Session) && d.Scope() == sessionTeam(a.Session)) {
+		return a.Name, leads, nil, nil
 	}
 	if team != nil && !team.NoLead && team.Creator.Kind == ActorSession && team.Creator.Session == a.Session {
 		return LeadName, leads, nil, nil
@@ -75,16 +75,38 @@ func (d *draft) identifySession(a Actor) (string, rights, *Member, error) {
 		}
 		return m.Name, m.rights(), nil, nil
 	}
-	if team == nil && a.List == d.Scope() {
+	if team == nil && a.List == d.Scope() && !isUUID(string(a.List)) {
 		return a.Name, works, nil, nil
 	}
 	return a.Name, reads, nil, nil
 }
 
-// sessionTeam is the list that newer clients give a session.
-func sessionTeam(session Scope) Scope {
-	return "session-" + session[:min(8, len(session))]
+// OwnScope is a session's own list: its id, as clients do it. An id that is no
+// UUID could be the name of anything, so its list gets a name that says what it is.
+func OwnScope(session string) Scope {
+	if isUUID(session) {
+		return Scope(session)
+	}
+	return Scope("own-" + strings.Map(folderRune, clip(session, maxScope/2)))
 }
+
+// isUUID says whether a text is what clients name their sessions with.
+func isUUID(s string) bool {
+	if len(s) != 36 {
+		return false
+	}
+	for i, r := range s {
+		dash := i == 8 || i == 13 || i == 18 || i == 23
+		hex := r >= '0' && r <= '9' || r >= 'a' && r <= 'f' || r >= 'A' && r <= 'F'
+		if dash != (r == '-') || !dash && !hex {
+			return false
+		}
+	}
+	return true
+}
+
+// sessionTeam is the list that newer clients give a session.
+func sessionTeam(session string) Scope { return Scope("session-" + session[:8]) }
 
 func (m *Member) rights() rights {
 	if m.Role == RoleLead {
@@ -100,6 +122,9 @@ func (d *draft) memberName(s string) (string, error) {
 	if name == "" {
 		return "", refuse(RuleName, "a member's name is missing").hint("cadre member list")
 	}
+	if len(name) > maxScope {
+		return "", refuse(RuleName, "%q cannot be a member's name", clip(name, 40)).hint("cadre member list")
+	}
 	team, err := d.Team()
 	if err != nil {
 		return "", err
@@ -110,8 +135,16 @@ func (d *draft) memberName(s string) (string, error) {
 	if m, err := d.Member(name); err != nil || m != nil {
 		return name, err
 	}
-	if name == string(RoleOperator) || (name != "" && name == team.Creator.Name) {
+	if strings.EqualFold(name, string(RoleOperator)) || strings.EqualFold(name, team.Creator.Name) {
 		return LeadName, nil
+	}
+	for m, err := range d.Members() { // Bob is bob
+		if err != nil {
+			return "", err
+		}
+		if strings.EqualFold(m.Name, name) {
+			return m.Name, nil
+		}
 	}
 	return name, nil
 }
@@ -179,9 +212,8 @@ func (d *draft) mayForce() error {
 	if err := d.needLead("force this"); err != nil {
 		return err
 	}
-	if d.cmd.Actor.Kind == ActorOperator && !d.cmd.Actor.Person() {
-		return refuse(RulePerson, "forcing a rule as the operator needs a person: a terminal, or an operator token").
-			hint("run it in a terminal, or as the lead: --as %s", LeadName)
+	if d.cmd.Actor.operates() && !d.cmd.Actor.Person() {
+		return refuse(RulePerson, "forcing a rule as the operator needs a person: a terminal, or an operator token")
 	}
 	return nil
 }

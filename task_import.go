@@ -2,6 +2,7 @@ package cadre
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,17 +18,37 @@ type ImportLine struct {
 	ActiveForm  string                     `json:"activeForm,omitempty"`
 	Owner       string                     `json:"owner,omitempty"`
 	Status      string                     `json:"status,omitempty"`
-	BlockedBy   []string                   `json:"blockedBy,omitempty"`
-	References  []string                   `json:"references,omitempty"`
+	BlockedBy   []LineRef                  `json:"blockedBy,omitempty"`
+	References  []LineRef                  `json:"references,omitempty"`
 	Metadata    map[string]json.RawMessage `json:"metadata,omitempty"`
 	Kind        TaskKind                   `json:"kind,omitempty"`
 	Priority    Level                      `json:"priority,omitempty"`
 	Labels      []string                   `json:"labels,omitempty"`
-	Parent      string                     `json:"parent,omitempty"`
+	Parent      LineRef                    `json:"parent,omitempty"`
 	Paths       []string                   `json:"paths,omitempty"`
 	Run         string                     `json:"run,omitempty"`
+	Plan        *PlanGate                  `json:"plan,omitempty"`
+	Flags       []Flag                     `json:"flags,omitempty"`
 	Result      *Result                    `json:"result,omitempty"`
 	Comments    []CommentView              `json:"comments,omitempty"`
+}
+
+// LineRef names a task in an import: an id, or "@N".
+type LineRef string
+
+// UnmarshalJSON takes a number as well: people write ids so.
+func (r *LineRef) UnmarshalJSON(data []byte) error {
+	var s string
+	if json.Unmarshal(data, &s) == nil {
+		*r = LineRef(s)
+		return nil
+	}
+	var n uint64
+	if err := json.Unmarshal(data, &n); err != nil {
+		return err
+	}
+	*r = LineRef(decimal(n))
+	return nil
 }
 
 // TaskImport creates many tasks with dependencies among themselves: all, or none.
@@ -56,6 +77,9 @@ func (v *TaskImport) Decide(s Snap, c Command) ([]Event, error) {
 		return nil, refuse(RuleLimit, "the list %s has no ids left", d.Scope())
 	}
 	batch := &importBatch{draft: d, first: first, lines: v.Lines, tasks: make([]*Task, len(v.Lines))}
+	if batch.working, err = d.worksOn(); err != nil {
+		return nil, err
+	}
 	for i := range v.Lines {
 		if err := batch.make(i); err != nil {
 			return nil, onLine(i, err)
@@ -77,6 +101,9 @@ func (v *TaskImport) Decide(s Snap, c Command) ([]Event, error) {
 			return nil, onLine(i, err)
 		}
 	}
+	if err := batch.tellOwners(); err != nil {
+		return nil, err
+	}
 	return d.finish()
 }
 
@@ -94,25 +121,34 @@ type importBatch struct {
 	lines  []ImportLine
 	tasks  []*Task
 	refs   [][]TaskID
-	states bool // some task does not begin as pending
+	states bool // some task does not begin as pending, or is more than a part of the plan
+
+	working *Task // what the caller has in progress, if it is a teammate
 }
 
 // make checks one line and makes its task; edges within the file may point
 // forward, so they are only named here.
 func (b *importBatch) make(i int) error {
 	line := b.lines[i]
+	if len(line.BlockedBy) > MaxBlockers || len(line.References) > MaxBlockers {
+		return refuse(RuleLimit, "a task has to do with %d others at most", MaxBlockers)
+	}
+	metadata := line.Metadata
+	if _, marked := metadata[internalMark]; marked && b.cmd.Actor.Kind == ActorOperator {
+		metadata = maps.Clone(metadata) // the operator brings back what a client made
+		delete(metadata, internalMark)
+	}
 	add := TaskAdd{
 		Subject: line.Subject, Description: line.Description, ActiveForm: line.ActiveForm, Owner: line.Owner,
-		Priority: line.Priority, Labels: line.Labels, Paths: line.Paths, Run: line.Run, Metadata: line.Metadata,
+		Priority: line.Priority, Labels: line.Labels, Paths: line.Paths, Run: line.Run, Metadata: metadata,
 	}
 	t, err := add.check(b.draft)
 	if err != nil {
 		return err
 	}
 	t.ID = taskIDOf(b.first + uint64(i))
-	t.Parent, t.Kind, t.Result = "", line.Kind, line.Result
-	if line.Kind != KindPlan && line.Kind != KindTrack && line.Kind != KindInternal {
-		return refuse(RuleValue, "%q is not a kind of task", clip(string(line.Kind), 40))
+	if err := b.describe(t, line); err != nil {
+		return err
 	}
 	if line.Parent != "" {
 		if t.Parent, err = b.resolve(i, line.Parent); err != nil {
@@ -128,9 +164,6 @@ func (b *importBatch) make(i int) error {
 			t.BlockedBy = append(t.BlockedBy, id)
 		}
 	}
-	if len(t.BlockedBy) > MaxBlockers {
-		return refuse(RuleLimit, "a task waits for %d others at most", MaxBlockers)
-	}
 	var refs []TaskID
 	for _, r := range line.References {
 		id, err := b.resolve(i, r)
@@ -144,6 +177,49 @@ func (b *importBatch) make(i int) error {
 	return b.setStatus(t, line.Status)
 }
 
+// describe sets what an import may say of a task and a new task may not.
+func (b *importBatch) describe(t *Task, line ImportLine) (err error) {
+	switch line.Kind {
+	case KindPlan, KindTrack:
+		t.Kind = line.Kind
+	case KindInternal:
+		if b.cmd.Actor.Kind != ActorOperator {
+			return refuse(RuleValue, "a task of kind %s is a client's own record", line.Kind)
+		}
+		t.Kind, b.states = line.Kind, true
+		if raw, ok := line.Metadata[internalMark]; ok {
+			t.Metadata = maps.Clone(t.Metadata)
+			if t.Metadata == nil {
+				t.Metadata = map[string]json.RawMessage{}
+			}
+			t.Metadata[internalMark] = raw
+		}
+	default:
+		return refuse(RuleValue, "%q is not a kind of task", clip(string(line.Kind), 40))
+	}
+	if b.working != nil {
+		t.Kind, t.Parent = KindTrack, b.working.ID
+	}
+	if line.Result != nil {
+		if t.Result, err = checkResult(*line.Result); err != nil {
+			return err
+		}
+	}
+	if line.Plan != nil {
+		t.Plan = &PlanGate{}
+		if t.Plan.Approvers, err = b.memberNames(line.Plan.Approvers); err != nil {
+			return err
+		}
+	}
+	for _, f := range line.Flags {
+		if f == FlagForced || f == FlagAccepted { // what excuses an order that would be refused now
+			t.flag(f)
+			b.states = true
+		}
+	}
+	return nil
+}
+
 func (b *importBatch) setStatus(t *Task, status string) error {
 	if status == "" {
 		return nil
@@ -151,6 +227,9 @@ func (b *importBatch) setStatus(t *Task, status string) error {
 	st, err := ParseStatus(status)
 	if err != nil {
 		return err
+	}
+	if st == Deleted {
+		return refuse(RuleValue, "a removed task cannot be imported")
 	}
 	now := b.now()
 	t.Status = st
@@ -165,14 +244,15 @@ func (b *importBatch) setStatus(t *Task, status string) error {
 }
 
 // resolve finds the task that an entry names.
-func (b *importBatch) resolve(i int, name string) (TaskID, error) {
+func (b *importBatch) resolve(i int, ref LineRef) (TaskID, error) {
+	name := string(ref)
 	if n, ok := strings.CutPrefix(name, "@"); ok {
 		line, err := strconv.Atoi(n)
 		if err != nil || line < 1 || line > len(b.lines) {
 			return "", refuse(RuleValue, "%q names no line of this import, which has %d", clip(name, 40), len(b.lines))
 		}
 		if line == i+1 {
-			return "", refuse(RuleCycle, "the task cannot wait for itself")
+			return "", refuse(RuleCycle, "the task cannot have to do with itself")
 		}
 		return taskIDOf(b.first + uint64(line-1)), nil
 	}
@@ -255,8 +335,8 @@ func (b *importBatch) put(i int) error {
 			t.OpenBlockers++
 		}
 	}
-	if t.Status == Completed && t.OpenBlockers > 0 {
-		return refuse(RuleWaits, "the task is completed but what it waits for is not").hint("leave its status out")
+	if t.Status != Pending && t.OpenBlockers > 0 && !t.has(FlagForced) && !t.has(FlagAccepted) {
+		return refuse(RuleWaits, "the task is %s but what it waits for is not completed: leave its status out", t.Status)
 	}
 	if t.Status == InProgress && t.Owner == "" {
 		t.Owner = b.me
@@ -266,11 +346,11 @@ func (b *importBatch) put(i int) error {
 		if err := checkText("comment", c.Content, MaxComment); err != nil {
 			return err
 		}
-		at := c.At
-		if at.IsZero() {
-			at = b.now()
+		author, at := b.me, b.now()
+		if b.rights >= leads && c.Author != "" { // only a lead brings others' words along
+			author, at = clip(c.Author, 64), c.At.UTC().Truncate(time.Millisecond)
 		}
-		b.draft.put(nil, &Comment{Task: t.ID, N: b.number(), Author: orName(c.Author, b.me), Content: c.Content, At: at.UTC().Truncate(time.Millisecond)})
+		b.draft.put(nil, &Comment{Task: t.ID, N: b.number(), Author: author, Content: c.Content, At: at})
 	}
 	for _, id := range b.refs[i] {
 		r := newReference(t.ID, id)
@@ -285,11 +365,21 @@ func (b *importBatch) put(i int) error {
 	return nil
 }
 
-func orName(name, other string) string {
-	if name == "" {
-		return other
+// tellOwners mails every owner once, however many tasks it got.
+func (b *importBatch) tellOwners() error {
+	given := map[string][]string{}
+	for _, t := range b.tasks {
+		if t.Owner != "" && t.Owner != b.me && t.Open() {
+			given[t.Owner] = append(given[t.Owner], string(t.ID))
+		}
 	}
-	return clip(name, 64)
+	for _, owner := range slices.Sorted(maps.Keys(given)) {
+		ids := given[owner]
+		if err := b.notice(owner, TaskID(ids[0]), "%d tasks are yours now, from %s to %s", len(ids), ids[0], ids[len(ids)-1]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // own gives a task of this batch by its id.
@@ -339,16 +429,16 @@ func (v *TaskExport) Look(s Snap, c Command) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	lines := map[TaskID]string{}
+	lines := map[TaskID]LineRef{}
 	var kept []*TaskView
 	for _, t := range views.([]*TaskView) {
 		if t.Status != Deleted {
 			kept = append(kept, t)
-			lines[t.ID] = "@" + strconv.Itoa(len(kept))
+			lines[t.ID] = LineRef("@" + strconv.Itoa(len(kept)))
 		}
 	}
-	named := func(ids []TaskID) []string {
-		var out []string
+	named := func(ids []TaskID) []LineRef {
+		var out []LineRef
 		for _, id := range ids {
 			if n := lines[id]; n != "" {
 				out = append(out, n)
@@ -361,7 +451,7 @@ func (v *TaskExport) Look(s Snap, c Command) (any, error) {
 		line := &ExportLine{ID: t.ID, Author: t.Author, CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt, ImportLine: ImportLine{
 			Subject: t.Subject, Description: t.Description, ActiveForm: t.ActiveForm, Owner: t.Owner, Status: string(t.Status),
 			BlockedBy: named(t.BlockedBy), References: named(t.References), Metadata: t.Metadata, Kind: t.Kind, Priority: Level(strconv.Itoa(t.Priority)),
-			Labels: t.Labels, Parent: lines[t.Parent], Paths: t.Paths, Run: t.Run, Result: t.Result, Comments: t.Comments,
+			Labels: t.Labels, Parent: lines[t.Parent], Paths: t.Paths, Run: t.Run, Plan: t.Plan, Flags: t.Flags, Result: t.Result, Comments: t.Comments,
 		}}
 		if v.History {
 			if line.History, err = collect(s.History(Ref{KindTask, string(t.ID)})); err != nil {

@@ -166,7 +166,7 @@ func (s Snap) fillEdges(views []*TaskView, edges iter.Seq2[*Task, error]) error 
 			return err
 		}
 		for _, b := range t.BlockedBy {
-			if v := known.get(b); v != nil && !slices.Contains(v.Blocks, t.ID) {
+			if v := known.get(b); v != nil {
 				v.Blocks = append(v.Blocks, t.ID)
 			}
 		}
@@ -191,6 +191,7 @@ func (s Snap) fillEdges(views []*TaskView, edges iter.Seq2[*Task, error]) error 
 	}
 	for _, v := range views {
 		slices.SortFunc(v.Blocks, func(a, b TaskID) int { return strings.Compare(a.sortKey(), b.sortKey()) })
+		v.Blocks = slices.Compact(v.Blocks) // the index names a task once for each of its edges
 	}
 	return nil
 }

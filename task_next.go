@@ -92,7 +92,14 @@ func (d *draft) next() (*Task, error) {
 		if t.Status == InProgress {
 			return t, nil
 		}
-		if t.Ready() && (assigned == nil || t.Priority > assigned.Priority) {
+		if !t.Ready() || assigned != nil && t.Priority <= assigned.Priority {
+			continue
+		}
+		asked, err := d.Count(IndexTaskAsk, prefixKey(string(t.ID)))
+		if err != nil {
+			return nil, err
+		}
+		if asked == 0 { // else it waits for an answer, and other work need not
 			assigned = t
 		}
 	}
@@ -135,5 +142,5 @@ func (d *draft) nothingReady() error {
 		return refuse(RuleNothing, "nothing is ready in %s: %d pending; task %s waits for %s", d.Scope(), pending, t.ID, listTasks(open)).
 			hint("cadre task why %s", t.ID)
 	}
-	return refuse(RuleNothing, "nothing is ready for %s in %s: the %d pending tasks belong to others", d.me, d.Scope(), pending).hint("cadre task list --open")
+	return refuse(RuleNothing, "nothing is ready for %s in %s: what is pending (%d) belongs to others or waits for a person", d.me, d.Scope(), pending).hint("cadre task list --open")
 }

@@ -127,7 +127,8 @@ func TestForce(t *testing.T) {
 		t.Error("the force is not recorded")
 	}
 	c := w.add("c", a)
-	w.must(as(LeadName), &TaskStart{ID: c, Force: true})
+	w.refused(RulePerson, as(LeadName), &TaskStart{ID: c, Force: true}) // the operator under another name
+	w.must(member(LeadName), &TaskStart{ID: c, Force: true})
 }
 
 func TestNextOrder(t *testing.T) {

@@ -283,10 +283,18 @@ func (v *TaskUpdate) fields() []string {
 		name  string
 		given bool
 	}{
-		{"subject", v.Subject != nil}, {"description", v.Description != nil}, {"activeForm", v.ActiveForm != nil},
-		{"status", v.Status != nil}, {"owner", v.Owner != nil}, {"priority", v.Priority != nil}, {"labels", v.Labels != nil},
-		{"paths", v.Paths != nil}, {"parent", v.Parent != nil}, {"blockedBy", len(v.AddBlocked) > 0},
-		{"metadata", len(v.Metadata) > 0}, {"result", v.Result != nil},
+		{"subject", v.Subject != nil},
+		{"description", v.Description != nil},
+		{"activeForm", v.ActiveForm != nil},
+		{"status", v.Status != nil},
+		{"owner", v.Owner != nil},
+		{"priority", v.Priority != nil},
+		{"labels", v.Labels != nil},
+		{"paths", v.Paths != nil},
+		{"parent", v.Parent != nil},
+		{"blockedBy", len(v.AddBlocked) > 0},
+		{"metadata", len(v.Metadata) > 0},
+		{"result", v.Result != nil},
 	} {
 		if f.given {
 			out = append(out, f.name)

@@ -2,6 +2,7 @@ package cadre
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -151,8 +152,8 @@ func checkMemberName(s string) error {
 	if !isName(s, func(c byte) bool { return c >= 'A' && c <= 'Z' || c == '_' }) || s[0] == '_' {
 		return refuse(RuleName, "%q cannot be a member's name: use letters, digits, - and _, at most 64", clip(s, 80))
 	}
-	if slices.Contains(reservedNames, s) {
-		return refuse(RuleName, "%q is a reserved name", s).hint("choose another name")
+	if slices.Contains(reservedNames, strings.ToLower(s)) {
+		return refuse(RuleName, "%q is a reserved name", s).hint("cadre team join --name NAME")
 	}
 	return nil
 }

@@ -58,6 +58,13 @@ func TestJoining(t *testing.T) {
 		m := w.must(operator, &TeamJoin{Name: "ann"}).(*MemberView)
 		names, colors = append(names, m.Name), append(colors, m.Color)
 	}
+	w.refused(RuleName, session("x"), &TeamJoin{Name: "Operator"})
+	if m := w.must(as("ANN"), &TaskComment{ID: "1", Text: "the same ann"}); m == nil {
+		t.Error("no answer")
+	}
+	if m, _ := (Snap{&w.state}).Member("ANN"); m != nil {
+		t.Error("ANN joined beside ann")
+	}
 	if got := fmt.Sprint(names, colors); got != "[ann ann-2 ann-3] [blue green yellow]" {
 		t.Errorf("joined as %s", got)
 	}
@@ -106,12 +113,12 @@ func TestHandDrivenMemberJoinsWithItsFirstChange(t *testing.T) {
 }
 
 func TestRightsByActor(t *testing.T) {
-	own := session("aaaaaaaa-1111")
-	member := Actor{Kind: ActorMember, Name: "ann", Scope: "docs", Proof: ProofToken}
+	const id = "aaaaaaaa-1111-4111-8111-111111111111"
+	own := session(id)
 	stranger := Actor{Kind: ActorMember, Name: "ann", Scope: "elsewhere", Proof: ProofToken}
 	guest := Actor{Kind: ActorGuest, Name: "guest", Proof: ProofEnv}
 	w := newTeam(t, "ann")
-	w.must(member, &TaskAdd{Subject: "by ann"})
+	w.must(member("ann"), &TaskAdd{Subject: "by ann"})
 	w.refused(RuleRead, stranger, &TaskAdd{Subject: "x"})
 	w.refused(RuleMember, own, &TaskAdd{Subject: "x"})
 	w.refused(RuleMember, guest, &TaskAdd{Subject: "x"})
@@ -119,7 +126,7 @@ func TestRightsByActor(t *testing.T) {
 	if _, err := (&TaskList{}).Look(Snap{&w.state}, w.command(stranger)); AsError(err) == nil || AsError(err).Rule != RuleRead {
 		t.Errorf("a stranger's list gives %v", err)
 	}
-	list := newWorld(t, "aaaaaaaa-1111")
+	list := newWorld(t, id)
 	list.must(own, &TaskAdd{Subject: "in my own list"})
 	other := session("bbbbbbbb-2222")
 	list.refused(RuleMember, other, &TaskAdd{Subject: "x"})
@@ -132,6 +139,14 @@ func TestRightsByActor(t *testing.T) {
 		t.Errorf("the owner is %s", done.Owner)
 	}
 	shared.refused(RuleLead, other, &TaskAccept{ID: "1"})
+	other.List = id
+	list.refused(RuleMember, other, &TaskAdd{Subject: "in another session's own list"})
+	for _, posing := range []string{"docs", "default"} { // a session that names itself like a list
+		pose := newWorld(t, Scope(posing))
+		pose.must(operator, &TaskAdd{Subject: "x"})
+		pose.refused(RuleMember, session(posing), &TaskAdd{Subject: "y"})
+	}
+	w.refused(RuleLead, session("docs"), &TeamClose{Force: true})
 }
 
 func TestASessionThatJoined(t *testing.T) {

@@ -39,7 +39,7 @@ func (v *TeamCreate) Decide(s Snap, c Command) ([]Event, error) {
 		return nil, refuse(RuleExists, "a task list %s already exists, with %d tasks", v.Name, n).hint("cadre team create %s-2", v.Name)
 	}
 	if c.Actor.Kind == ActorGuest || c.Actor.Kind == ActorMember {
-		return nil, refuse(RuleOperator, "%s may not create teams", c.Actor).hint("ask the operator: cadre team create %s", v.Name)
+		return nil, refuse(RuleOperator, "%s may not create teams", c.Actor).hint(`cadre msg send %s "please run: cadre team create %s"`, LeadName, v.Name)
 	}
 	now := d.now()
 	d.put(nil, &Team{Name: v.Name, Description: v.Description, CreatedAt: now, Creator: c.Actor, Settings: TeamSettings{LeadCreates: v.LeadCreates}})
@@ -65,13 +65,14 @@ func (v *TeamCreate) Answer(s Snap, c Command, _ Receipt) (any, error) {
 
 // TeamTake makes the caller the lead of a team that has none any more.
 type TeamTake struct {
-	Team string `json:"team,omitempty" arg:"[TEAM]" help:"the team; the current one without"`
+	Team  string `json:"team,omitempty" arg:"[TEAM]" help:"the team; the current one without"`
+	Force bool   `json:"force,omitempty" help:"although its lead is there (operator only)"`
 }
 
 // ScopeName is the team to take.
 func (v *TeamTake) ScopeName() string { return v.Team }
 
-// Decide takes over. The operator may take any team, others only a dormant one.
+// Decide takes over a dormant team. The operator may take any, if it says so.
 func (v *TeamTake) Decide(s Snap, c Command) ([]Event, error) {
 	d, err := begin(s, c)
 	if err != nil {
@@ -81,11 +82,12 @@ func (v *TeamTake) Decide(s Snap, c Command) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.me == LeadName && !team.NoLead && lead.State != StateDeparted {
-		return nil, nil
+	gone := team.NoLead || lead.State == StateDead || lead.State == StateDeparted
+	if !gone && team.Creator.Kind == c.Actor.Kind && team.Creator.Session == c.Actor.Session {
+		return nil, nil // it is the caller's already
 	}
-	if c.Actor.Kind != ActorOperator && !team.NoLead && lead.State != StateDead && lead.State != StateDeparted {
-		return nil, refuse(RuleAlive, "team %s has a lead, who is %s", team.Name, lead.State).hint(`cadre msg send team-lead "…"`)
+	if !gone && !(v.Force && c.Actor.Kind == ActorOperator) {
+		return nil, refuse(RuleAlive, "team %s has a lead, who is %s", team.Name, lead.State).hint(`cadre msg send team-lead "…" --team %s`, team.Name)
 	}
 	if c.Actor.Kind == ActorGuest || c.Actor.Kind == ActorMember {
 		return nil, refuse(RuleOperator, "%s may not take over a team", c.Actor)

@@ -38,6 +38,9 @@ func (v *TodoWrite) Decide(s Snap, c Command) ([]Event, error) {
 	if running > 1 {
 		return nil, refuse(RuleValue, "%d todos are in progress: only one may be", running)
 	}
+	if err := d.needMember(); err != nil {
+		return nil, err
+	}
 	old, err := d.Todo(d.me)
 	if err != nil {
 		return nil, err

@@ -187,17 +187,22 @@ type MemberView struct {
 
 func (s Snap) viewMember(m *Member) (*MemberView, error) {
 	v := &MemberView{Member: m, AgentID: m.Name + "@" + string(s.Scope()), Tasks: []TaskID{}}
-	running := false
+	var running *Task
 	for t, err := range s.Tasks(TaskQuery{Index: IndexOwner, Key: m.Name}) {
 		if err != nil {
 			return nil, err
 		}
 		v.Tasks = append(v.Tasks, t.ID)
-		running = running || t.Status == InProgress
+		if running == nil && t.Status == InProgress {
+			running = t
+		}
 	}
-	if m.State == StateIdle && running { // a hand-driven member works while it has a task in progress
+	if m.State == StateIdle && running != nil { // a hand-driven member works while it has a task in progress
 		working := m.Clone()
-		working.State, working.Evidence = StateWorking, "has a task in progress"
+		working.State, working.Since, working.Evidence = StateWorking, running.UpdatedAt, "has task "+string(running.ID)+" in progress"
+		if running.StartedAt != nil {
+			working.Since = *running.StartedAt
+		}
 		v.Member = working
 	}
 	var err error

@@ -46,6 +46,11 @@ func as(name string) Actor {
 	return Actor{Kind: ActorMember, Name: name, Proof: ProofOwner, By: "operator"}
 }
 
+// member is a member of the team by its own token.
+func member(name string) Actor {
+	return Actor{Kind: ActorMember, Name: name, Scope: "docs", Proof: ProofToken}
+}
+
 func session(id string) Actor {
 	return Actor{Kind: ActorSession, Name: "session-" + id[:min(8, len(id))], Session: id, Proof: ProofEnv}
 }

@@ -239,6 +239,6 @@ func TestLifeCycleStaleTeamsAreCollected(t *testing.T) {
 	want(t, "collected", len(get[[]any](person, "team", "list")), 0)
 	person.do("team", "restore", "crew")
 	m.session(workerSession).no(blocked, "team", "take", "crew") // it has a lead
-	person.do("team", "take", "crew")
+	person.do("team", "take", "crew", "--force")
 	person.do("team", "label", "mine now")
 }

@@ -110,6 +110,9 @@ func (s *Session) change(ctx context.Context, name string, v cadre.Change) (cadr
 	if k, ok := v.(cadre.Keyed); ok && k.CommandKey() != "" {
 		c.ID = keyedID(s, name, k.CommandKey())
 	}
+	if u, ok := v.(*undoing); ok {
+		c.ID = u.CommandID()
+	}
 	if r, ok := v.(cadre.ReadOnly); ok && r.ReadOnly() {
 		answer, err := s.lookOnly(ctx, c, v)
 		return cadre.Receipt{}, answer, err
@@ -143,8 +146,11 @@ func (s *Session) commit(ctx context.Context, c cadre.Command, v cadre.Change) (
 	if s.Hooks.empty() {
 		return s.Store.Update(ctx, s.Scope, c, func(snap cadre.Snap) ([]cadre.Event, error) { return v.Decide(snap, c) })
 	}
+	if receipt, done, err := s.replay(ctx, c, v); done || err != nil {
+		return receipt, err
+	}
 	agreed := map[gate]bool{}
-	for {
+	for range mostGateRounds {
 		var events []cadre.Event
 		err := s.Store.View(ctx, s.Scope, func(snap cadre.Snap) (err error) {
 			events, err = v.Decide(snap, c)
@@ -158,6 +164,7 @@ func (s *Session) commit(ctx context.Context, c cadre.Command, v cadre.Change) (
 				return cadre.Receipt{}, err
 			}
 		}
+		c.Now = s.Now() // hooks take their time
 		receipt, err := s.Store.Update(ctx, s.Scope, c, func(snap cadre.Snap) ([]cadre.Event, error) {
 			events, err := v.Decide(snap, c)
 			for _, g := range gatesOf(events) {
@@ -174,6 +181,24 @@ func (s *Session) commit(ctx context.Context, c cadre.Command, v cadre.Change) (
 			return cadre.Receipt{}, err
 		}
 	}
+	return cadre.Receipt{}, cadre.Refuse(cadre.RuleChanged, "", "the task was changed each time while its hook ran, %d times: try again", mostGateRounds)
+}
+
+// mostGateRounds is how often hooks are asked again because what they agreed to
+// was changed meanwhile.
+const mostGateRounds = 5
+
+// replay gives the receipt of a keyed command that was committed before: its
+// hooks agreed then and are not asked again.
+func (s *Session) replay(ctx context.Context, c cadre.Command, v cadre.Change) (cadre.Receipt, bool, error) {
+	if k, ok := v.(cadre.Keyed); !ok || k.CommandKey() == "" {
+		return cadre.Receipt{}, false, nil
+	}
+	receipt, err := s.Store.Update(ctx, s.Scope, c, func(cadre.Snap) ([]cadre.Event, error) { return nil, errGate })
+	if errors.Is(err, errGate) {
+		return cadre.Receipt{}, false, nil
+	}
+	return receipt, err == nil, err
 }
 
 // elsewhere adds to "no such task" where this caller has a task of that id.

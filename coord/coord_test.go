@@ -2,6 +2,7 @@ package coord_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -117,7 +118,7 @@ func TestChooseScope(t *testing.T) {
 	d := newDesk(t)
 	must[*cadre.TeamView](t, d.at("/home/p/docs", nil), &coord.TeamCreate{TeamCreate: cadre.TeamCreate{Name: "docs"}})
 	claude := func(more ...string) map[string]string {
-		env := map[string]string{"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "aaaaaaaa-1111"}
+		env := map[string]string{"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "aaaaaaaa-1111-4111-8111-111111111111"}
 		for _, kv := range more {
 			k, v, _ := strings.Cut(kv, "=")
 			env[k] = v
@@ -135,7 +136,7 @@ func TestChooseScope(t *testing.T) {
 		"CLAUDE_CODE_TASK_LIST_ID":  {"/home/p/docs", claude("CLAUDE_CODE_TASK_LIST_ID=shared", "CLAUDE_CODE_TEAM_NAME=team"), "", "shared"},
 		"an empty one is not set":   {"/home/p/docs", map[string]string{"CADRE_SCOPE": "", "CLAUDE_CODE_TEAM_NAME": ""}, "", "docs"},
 		"CLAUDE_CODE_TEAM_NAME":     {"/", claude("CLAUDE_CODE_TEAM_NAME=team"), "", "team"},
-		"a session's own list":      {"/home/p/docs", claude(), "", "aaaaaaaa-1111"},
+		"a session's own list":      {"/home/p/docs", claude(), "", "aaaaaaaa-1111-4111-8111-111111111111"},
 		"the folder's team":         {"/home/p/docs", nil, "", "docs"},
 		"the nearest parent's team": {"/home/p/docs/a/b", nil, "", "docs"},
 		"elsewhere":                 {"/home/p", nil, "", "default"},
@@ -152,7 +153,7 @@ func TestChooseScope(t *testing.T) {
 // back to the tasks it had.
 func TestSwitchingLists(t *testing.T) {
 	d := newDesk(t)
-	env := map[string]string{"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "aaaaaaaa-1111"}
+	env := map[string]string{"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "aaaaaaaa-1111-4111-8111-111111111111"}
 	here := func() *coord.Session { return d.at("/p", env) }
 	must[*cadre.Added](t, here(), &cadre.TaskAdd{Subject: "before the team"})
 	must[*cadre.TeamView](t, here(), &coord.TeamCreate{TeamCreate: cadre.TeamCreate{Name: "docs"}})
@@ -164,7 +165,7 @@ func TestSwitchingLists(t *testing.T) {
 		t.Errorf("the team's first task has id %s", added.ID)
 	}
 	must[*coord.Deleted](t, here(), &coord.TeamDelete{})
-	if s := here().Scope; s != "aaaaaaaa-1111" {
+	if s := here().Scope; s != "aaaaaaaa-1111-4111-8111-111111111111" {
 		t.Fatalf("after deleting the team the session works on %s", s)
 	}
 	tasks := must[[]*cadre.TaskView](t, here(), &cadre.TaskList{})
@@ -305,7 +306,8 @@ func TestTheRecord(t *testing.T) {
 	refused(t, cadre.RuleMissing, s, &coord.At{Point: "999"})
 	refused(t, cadre.RuleValue, s, &coord.At{Point: "yesterday-ish"})
 	must[*coord.Undone](t, s, &coord.Undo{})
-	if left := must[[]*cadre.TaskView](t, s, &cadre.TaskList{}); len(left) != 3 {
+	must[*coord.Undone](t, s, &coord.Undo{}) // the one before
+	if left := must[[]*cadre.TaskView](t, s, &cadre.TaskList{}); len(left) != 2 {
 		t.Errorf("%d tasks are left", len(left))
 	}
 	must[*coord.Undone](t, s, &coord.Undo{Event: 3})
@@ -511,6 +513,80 @@ func TestTokens(t *testing.T) {
 	refused(t, cadre.RuleRead, gem, &cadre.TaskList{})
 	must[*coord.Joined](t, guest, &coord.TeamJoin{TeamJoin: cadre.TeamJoin{Name: "gem"}})
 	refused(t, cadre.RuleRead, gem, &cadre.TaskList{}) // the name came back, its old token did not
+}
+
+// TestGatesStayShut: a hook that cannot be started refuses, a task cannot be made
+// a client's own record to pass, and a repeated key is not asked about again.
+func TestGatesStayShut(t *testing.T) {
+	dir := t.TempDir()
+	d := newDesk(t)
+	count := filepath.Join(dir, "count")
+	d.Hooks = &coord.Hooks{Env: []string{"PATH=" + os.Getenv("PATH")}, Commands: map[coord.HookEvent][]coord.HookCommand{
+		coord.TaskCreated:   {{Command: "echo asked >> " + count, Timeout: 10 * time.Second}},
+		coord.TaskCompleted: {{Command: "exit 2", Timeout: 10 * time.Second}},
+	}}
+	s := d.at(dir, nil)
+	for range 3 {
+		must[*cadre.Added](t, s, &cadre.TaskAdd{Subject: "once", Key: "k"})
+	}
+	if asked, err := os.ReadFile(count); err != nil || strings.Count(string(asked), "asked") != 1 {
+		t.Errorf("the hook was asked %q, %v", asked, err)
+	}
+	completed := "completed"
+	refused(t, cadre.RuleValue, s, &cadre.TaskUpdate{ID: "1", Status: &completed, Metadata: map[string]json.RawMessage{"_internal": json.RawMessage("true")}})
+	refused(t, cadre.RuleGate, s, &cadre.TaskUpdate{ID: "1", Status: &completed})
+	gone := d.at(filepath.Join(dir, "gone"), nil, "scope="+string(s.Scope))
+	refused(t, cadre.RuleGate, gone, &cadre.TaskAdd{Subject: "from a folder that is gone"})
+}
+
+// TestCreatingDoesNotWaitForOthers: a slow hook agrees to what is created, not to
+// the id that was next when it began.
+func TestCreatingDoesNotWaitForOthers(t *testing.T) {
+	dir := t.TempDir()
+	d := newDesk(t)
+	s := d.at(dir, nil)
+	busy := *d.Coord
+	s.Coord = &busy
+	count := filepath.Join(dir, "count")
+	busy.Hooks = &coord.Hooks{Env: []string{"PATH=" + os.Getenv("PATH")}, Commands: map[coord.HookEvent][]coord.HookCommand{
+		coord.TaskCreated: {{Command: "echo asked >> " + count + "; while [ ! -e " + dir + "/go ]; do sleep 0.01; done", Timeout: 10 * time.Second}},
+	}}
+	done := make(chan error)
+	go func() {
+		_, err := s.Do(context.Background(), "task add", &cadre.TaskAdd{Subject: "slow"})
+		done <- err
+	}()
+	quick := d.at(dir, nil)
+	for range 5 {
+		must[*cadre.Added](t, quick, &cadre.TaskAdd{Subject: "quick"})
+	}
+	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if asked, err := os.ReadFile(count); err != nil || strings.Count(string(asked), "asked") != 1 {
+		t.Errorf("the hook was asked %q, %v", asked, err)
+	}
+}
+
+// TestNextWakesWhenALeaseEnds: the end of a lease is no event.
+func TestNextWakesWhenALeaseEnds(t *testing.T) {
+	d := newDesk(t)
+	began := time.Now()
+	d.Now = func() cadre.Time {
+		return cadre.Time{Wall: time.Now(), Boot: "boot", Up: time.Since(began)}
+	}
+	s := d.at("/p", nil)
+	must[*cadre.TeamView](t, s, &coord.TeamCreate{TeamCreate: cadre.TeamCreate{Name: "docs"}})
+	s = d.at("/p", nil)
+	must[*cadre.Added](t, s, &cadre.TaskAdd{Subject: "x"})
+	must[*cadre.TaskView](t, d.at("/p", nil, "as=ann"), &cadre.TaskStart{ID: "1", Lease: 50 * time.Millisecond})
+	view := must[*cadre.TaskView](t, d.at("/p", nil, "as=ben"), &coord.TaskNext{TaskNext: cadre.TaskNext{Claim: true}, Wait: time.Minute})
+	if view.Owner != "ben" || view.Attempts != 1 {
+		t.Errorf("got %+v", view)
+	}
 }
 
 func TestEveryVerbIsOne(t *testing.T) {

@@ -25,14 +25,14 @@ type GCLine struct {
 // Run looks at every scope.
 func (v *GC) Run(ctx context.Context, s *Session) (any, error) {
 	if s.Actor.Kind != cadre.ActorOperator {
-		return nil, cadre.Refuse(cadre.RuleOperator, "ask the operator", "only the operator may collect what is left over")
+		return nil, cadre.Refuse(cadre.RuleOperator, askOperator("gc"), "only the operator may collect what is left over")
 	}
 	out := []*GCLine{}
 	for info, err := range s.Store.Scopes(ctx) {
 		if err != nil {
 			return nil, err
 		}
-		if info.Scope == cadre.Host {
+		if info.Scope == cadre.Host || info.Scope == cadre.DefaultScope {
 			continue
 		}
 		line, err := v.consider(ctx, s.on(info.Scope), info)

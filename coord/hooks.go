@@ -72,7 +72,7 @@ func ParseHooks(data []byte, path string, env []string) (*Hooks, error) {
 		Hooks map[string]json.RawMessage `json:"hooks"`
 	}
 	if err := json.Unmarshal(data, &settings); err != nil {
-		return nil, cadre.Fault(err, "mend the file, or move it away", "%s is not JSON, so its hooks cannot be honoured", path)
+		return nil, cadre.Fault(err, "$EDITOR "+path, "%s is not JSON, so its hooks cannot be honoured", path)
 	}
 	h := &Hooks{Commands: map[HookEvent][]HookCommand{}, Env: withoutTokens(env)}
 	for _, event := range []HookEvent{TaskCreated, TaskCompleted, TeammateIdle} {
@@ -88,7 +88,7 @@ func ParseHooks(data []byte, path string, env []string) (*Hooks, error) {
 			} `json:"hooks"`
 		}
 		if err := json.Unmarshal(raw, &groups); err != nil {
-			return nil, cadre.Fault(err, "mend the file", "the %s hooks in %s are not in the expected form", event, path)
+			return nil, cadre.Fault(err, "$EDITOR "+path, "the %s hooks in %s are not in the expected form", event, path)
 		}
 		for _, g := range groups {
 			for _, c := range g.Hooks {
@@ -140,15 +140,18 @@ func gatesOf(events []cadre.Event) []gated {
 		case *cadre.Task:
 			before, _ := e.Before.(*cadre.Task)
 			switch {
-			case after.Kind == cadre.KindInternal:
+			case before == nil && after.Kind == cadre.KindInternal, before != nil && before.Kind == cadre.KindInternal:
 			case before == nil && after.Status != cadre.Deleted:
-				out = append(out, gated{gate: gate{TaskCreated, after.Ref(), 0}, after: after})
+				// Its id is not yet sure; what is created is what it says.
+				content := cadre.Ref{Kind: cadre.KindTask, ID: cadre.Digest(after.Subject + "\x00" + after.Description + "\x00" + after.Owner)}
+				out = append(out, gated{gate: gate{TaskCreated, content, 0}, after: after})
 			case before != nil && before.Status != cadre.Completed && after.Status == cadre.Completed:
 				out = append(out, gated{gate: gate{TaskCompleted, after.Ref(), before.Version}, before: before, after: after})
 			}
 		case *cadre.Member:
 			before, _ := e.Before.(*cadre.Member)
-			if before != nil && before.State != cadre.StateIdle && after.State == cadre.StateIdle {
+			stops := before != nil && (before.State == cadre.StateWorking || before.State == cadre.StateWaiting || before.State == cadre.StateStalled)
+			if stops && after.State == cadre.StateIdle {
 				out = append(out, gated{gate: gate{TeammateIdle, after.Ref(), 0}, member: after.Name})
 			}
 		}
@@ -176,10 +179,10 @@ func (s *Session) pass(ctx context.Context, g gated, agreed map[gate]bool) error
 
 // refused records a refused completion and tells the caller the reason.
 func (s *Session) refused(ctx context.Context, g gated, reason string) error {
-	err := cadre.Refuse(cadre.RuleGate, "mend it, then do it again", "the %s hook refused %s: %s", g.event, g.object, reason)
 	if g.event != TaskCompleted {
-		return err
+		return cadre.Refuse(cadre.RuleGate, "", "the %s hook refused: %s", g.event, reason)
 	}
+	err := cadre.Refuse(cadre.RuleGate, "cadre task show "+string(g.after.ID), "the %s hook refused %s: %s", g.event, g.object, reason)
 	c := s.command("task.refused")
 	c.Actor = cadre.Self
 	v := &cadre.TaskRefused{ID: g.after.ID, Reason: reason}
@@ -188,7 +191,7 @@ func (s *Session) refused(ctx context.Context, g gated, reason string) error {
 	}
 	if g.before.Refusals+1 >= cadre.DefaultAttempts {
 		return cadre.Refuse(cadre.RulePerson, fmt.Sprintf("cadre task show %s", g.after.ID),
-			"the %s hook refused %s for the %d. time, so it needs a person now: %s", g.event, g.object, g.before.Refusals+1, reason)
+			"the %s hook refused %s %d times, so it needs a person now: %s", g.event, g.object, g.before.Refusals+1, reason)
 	}
 	return err
 }
@@ -234,13 +237,15 @@ func (s *Session) runHook(ctx context.Context, hook HookCommand, g gated) (reaso
 	switch {
 	case err == nil, errors.Is(err, exec.ErrWaitDelay):
 		return "", nil
-	case ok && exit.ExitCode() == 2:
+	case !ok: // a gate that cannot be asked stays shut
+		return fmt.Sprintf("%s could not be started: %v", hook.Command, err), nil
+	case exit.ExitCode() == 2:
 		if reason = strings.TrimSpace(stderr.String()); reason == "" {
 			reason = hook.Command + " gave no reason"
 		}
 		return reason, nil
 	}
-	s.warn("the %s hook %q failed (%v) and was not asked: %s", g.event, hook.Command, err, strings.TrimSpace(stderr.String()))
+	s.warn("the %s hook %q failed (%v), which refuses nothing: %s", g.event, hook.Command, err, strings.TrimSpace(stderr.String()))
 	return "", nil
 }
 

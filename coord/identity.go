@@ -53,7 +53,7 @@ func (c *Coord) Identify(ctx context.Context, p Place, as string) (cadre.Actor, 
 		return actor, err
 	}
 	if actor.Kind != cadre.ActorOperator {
-		return actor, cadre.Refuse(cadre.RuleOperator, "leave --as out", "only the operator may act as somebody else; this is %s", actor)
+		return actor, cadre.Refuse(cadre.RuleOperator, "", "only the operator may act as somebody else; this is %s: leave --as out", actor)
 	}
 	name, _, _ := strings.Cut(as, "@")
 	return cadre.Actor{Kind: cadre.ActorMember, Name: name, Proof: actor.Proof, By: string(cadre.RoleOperator)}, nil
@@ -74,11 +74,11 @@ func (c *Coord) identify(ctx context.Context, p Place) (cadre.Actor, error) {
 	if id == "" {
 		return cadre.Actor{Kind: cadre.ActorGuest, Name: "guest", Proof: cadre.ProofEnv}, nil
 	}
-	own, err := cadre.ParseScope(id)
-	if err != nil {
+	if _, err := cadre.ParseScope(id); err != nil {
 		return cadre.Actor{}, err
 	}
-	actor := cadre.Actor{Kind: cadre.ActorSession, Name: "session-" + string(own[:min(8, len(own))]), Session: id, Proof: cadre.ProofEnv}
+	own, err := cadre.ParseScope(id[:min(8, len(id))])
+	actor := cadre.Actor{Kind: cadre.ActorSession, Name: "session-" + string(own), Session: id, Proof: cadre.ProofEnv}
 	if list := p.Env["CLAUDE_CODE_TASK_LIST_ID"]; list != "" {
 		actor.List, err = cadre.ParseScope(list)
 	}
@@ -100,7 +100,7 @@ func (c *Coord) byToken(ctx context.Context, token string) (actor cadre.Actor, e
 		}
 		t, ok := o.(*cadre.Token)
 		if !ok || t.RevokedAt != nil {
-			return cadre.Refuse(cadre.RuleRead, "unset CADRE_TOKEN, or ask for a new one", "the token in CADRE_TOKEN is not valid here")
+			return cadre.Refuse(cadre.RuleRead, "unset CADRE_TOKEN", "the token in CADRE_TOKEN is not valid here")
 		}
 		actor = cadre.Actor{Kind: cadre.ActorMember, Name: t.Member, Scope: t.Scope, Role: t.Role, Joined: t.Joined, Proof: cadre.ProofToken}
 		if t.Role == cadre.RoleOperator {
@@ -128,7 +128,7 @@ func (c *Coord) ChooseScope(ctx context.Context, p Place, a cadre.Actor, explici
 	}
 	switch a.Kind {
 	case cadre.ActorSession:
-		return cadre.ParseScope(a.Session)
+		return cadre.OwnScope(a.Session), nil
 	case cadre.ActorGuest:
 		return cadre.DefaultScope, nil
 	}
@@ -224,9 +224,7 @@ func (s *Session) ownScopes(ctx context.Context) ([]cadre.Scope, error) {
 		if err != nil {
 			return nil, err
 		}
-		if own, err := cadre.ParseScope(s.Actor.Session); err == nil {
-			out = append(out, own)
-		}
+		out = append(out, cadre.OwnScope(s.Actor.Session))
 	}
 	const most = 50
 	return out[:min(most, len(out))], nil

@@ -108,6 +108,9 @@ func (out *OverviewView) needs(snap cadre.Snap, s *Session) error {
 		return err
 	}
 	for _, m := range mail.([]*cadre.MessageView) {
+		if m.Ask != "" {
+			continue // the ask itself is listed
+		}
 		out.Needs = append(out.Needs, Need{fmt.Sprintf("message from %s: %s", m.From, m.Summary), m.SentAt, "cadre msg inbox"})
 	}
 	return nil

@@ -21,6 +21,9 @@ type Log struct {
 
 // Run reads the log.
 func (v *Log) Run(ctx context.Context, s *Session) (any, error) {
+	if v.Limit < 0 {
+		return nil, cadre.Refuse(cadre.RuleValue, "cadre log --limit 20", "%d events cannot be shown", v.Limit)
+	}
 	from, err := s.seqSince(ctx, v.Since)
 	if err != nil {
 		return nil, err
@@ -113,7 +116,7 @@ func parseTime(text string, now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, cadre.Refuse(cadre.RuleValue, "use a number from cadre log, a time as in 2026-01-31T15:04:05Z, or an age as in 2h", "%q is no point in the log", text)
+	return time.Time{}, cadre.Refuse(cadre.RuleValue, "cadre log", "%q is no point in the log: use an event's number, a time as in 2026-01-31T15:04:05Z, or an age as in 2h", text)
 }
 
 // At shows the list as it was.
@@ -223,7 +226,7 @@ func (v *Undo) Run(ctx context.Context, s *Session) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, answer, err := s.change(ctx, "undo", &cadre.Undo{Events: events})
+	_, answer, err := s.change(ctx, "undo", &undoing{cadre.Undo{Events: events}, newID()})
 	if err != nil {
 		return nil, err
 	}
@@ -251,17 +254,65 @@ func (v *Undo) find(ctx context.Context, s *Session) ([]cadre.Event, error) {
 		return nil, cadre.Refuse(cadre.RuleMissing, "cadre log", "there is no event %d in %s", v.Event, s.Scope)
 	}
 	if v.Event == 0 {
-		last, err := s.newest(ctx, 0, 1, false, func(e cadre.Event) bool { return sameCaller(e.Actor, s.Actor) && e.Verb != "undo" })
-		if err != nil || len(last) == 0 {
+		last, err := s.lastToUndo(ctx)
+		if err != nil || last == "" {
 			return nil, err
 		}
-		id = last[0].Command
+		id = last
 	}
 	events, err := s.newest(ctx, 0, 1, false, func(e cadre.Event) bool { return e.Command == id })
 	if err != nil || len(events) == 0 {
 		return events, err
 	}
 	return s.ofCommand(ctx, events[0])
+}
+
+// undoing is an undo whose command id says which command it takes back, so that
+// the next undo goes on to the one before.
+type undoing struct {
+	cadre.Undo
+	id cadre.CommandID
+}
+
+const undoMark = "undo-"
+
+// CommandID names the command that is taken back.
+func (u *undoing) CommandID() cadre.CommandID {
+	if len(u.Events) == 0 {
+		return u.id
+	}
+	return cadre.CommandID(undoMark + string(u.Events[0].Command) + "-" + string(u.id))
+}
+
+// undone is the command that an undo took back, empty for any other event.
+func undone(e cadre.Event) cadre.CommandID {
+	rest, ok := strings.CutPrefix(string(e.Command), undoMark)
+	i := strings.LastIndexByte(rest, '-')
+	if !ok || i < 0 {
+		return ""
+	}
+	return cadre.CommandID(rest[:i])
+}
+
+// lastToUndo is the caller's newest command that was not taken back yet.
+func (s *Session) lastToUndo(ctx context.Context) (cadre.CommandID, error) {
+	for n := 16; ; n *= 4 {
+		mine, err := s.newest(ctx, 0, n, false, func(e cadre.Event) bool { return sameCaller(e.Actor, s.Actor) || undone(e) != "" })
+		if err != nil {
+			return "", err
+		}
+		gone := map[cadre.CommandID]bool{}
+		for _, e := range slices.Backward(mine) {
+			if took := undone(e); took != "" {
+				gone[took] = true
+			} else if sameCaller(e.Actor, s.Actor) && !gone[e.Command] {
+				return e.Command, nil
+			}
+		}
+		if len(mine) < n {
+			return "", nil
+		}
+	}
 }
 
 func sameCaller(a, b cadre.Actor) bool {
@@ -304,7 +355,7 @@ func (v *AuditVerify) Run(ctx context.Context, s *Session) (any, error) {
 		return nil, fmt.Errorf("this store cannot be audited")
 	}
 	if s.Actor.Kind != cadre.ActorOperator {
-		return nil, cadre.Refuse(cadre.RuleOperator, "ask the operator", "only the operator may audit the whole record")
+		return nil, cadre.Refuse(cadre.RuleOperator, askOperator("audit verify"), "only the operator may audit the whole record")
 	}
 	return auditor.Audit(ctx, v.Kept)
 }
@@ -315,7 +366,7 @@ type AuditAnchor struct{}
 // Run collects the heads.
 func (v *AuditAnchor) Run(ctx context.Context, s *Session) (any, error) {
 	if s.Actor.Kind != cadre.ActorOperator {
-		return nil, cadre.Refuse(cadre.RuleOperator, "ask the operator", "only the operator may anchor the record")
+		return nil, cadre.Refuse(cadre.RuleOperator, askOperator("audit anchor"), "only the operator may anchor the record")
 	}
 	out := []cadre.Anchor{}
 	for info, err := range s.Store.Scopes(ctx) {
@@ -355,7 +406,7 @@ func (v *Backup) Run(ctx context.Context, s *Session) (any, error) {
 		return nil, fmt.Errorf("this store cannot be backed up")
 	}
 	if s.Actor.Kind != cadre.ActorOperator {
-		return nil, cadre.Refuse(cadre.RuleOperator, "ask the operator", "only the operator may copy the whole record")
+		return nil, cadre.Refuse(cadre.RuleOperator, askOperator("backup"), "only the operator may copy the whole record")
 	}
 	return &BackedUp{v.Path}, b.Backup(ctx, v.Path)
 }

@@ -65,14 +65,17 @@ func (v *TeamJoin) Run(ctx context.Context, s *Session) (any, error) {
 	v.CWD = s.CWD
 	asOperator := s.Actor.Kind == cadre.ActorOperator || s.Actor.By == string(cadre.RoleOperator)
 	if v.Token && asOperator && s.Actor.Proof != cadre.ProofTerminal && s.Actor.Proof != cadre.ProofToken {
-		return nil, cadre.Refuse(cadre.RulePerson, "run it in a terminal", "issuing a token as the operator needs a person: a terminal, or an operator token")
+		return nil, cadre.Refuse(cadre.RulePerson, "", "issuing a token as the operator needs a person: a terminal, or an operator token")
 	}
-	_, answer, err := s.change(ctx, "team join", &v.TeamJoin)
+	if v.Token && s.Actor.Kind == cadre.ActorSession {
+		return nil, cadre.Refuse(cadre.RuleOperator, askOperator("team join --token"), "a session is recognised by its shell and may not issue tokens")
+	}
+	receipt, answer, err := s.change(ctx, "team join", &v.TeamJoin)
 	if err != nil {
 		return nil, err
 	}
 	joined := &Joined{MemberView: answer.(*cadre.MemberView)}
-	if v.Token || s.Actor.Kind == cadre.ActorGuest {
+	if isNew := len(receipt.Events) > 0; isNew && (v.Token || s.Actor.Kind == cadre.ActorGuest) {
 		if joined.Token, err = s.issueToken(ctx, joined.Member); err != nil {
 			return nil, err
 		}
@@ -113,6 +116,9 @@ func (v *TeamUse) Run(ctx context.Context, s *Session) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.Actor.Kind != cadre.ActorOperator && s.Actor.Kind != cadre.ActorSession {
+		return nil, cadre.Refuse(cadre.RuleOperator, "export CADRE_SCOPE="+string(scope), "%s belongs to no folder or session that could be switched", s.Actor)
+	}
 	s = s.on(scope)
 	if err := s.known(ctx); err != nil {
 		return nil, err
@@ -121,6 +127,11 @@ func (v *TeamUse) Run(ctx context.Context, s *Session) (any, error) {
 		return nil, err
 	}
 	return s.Do(ctx, "team show", &cadre.TeamShow{})
+}
+
+// askOperator is what an agent types that may not do something itself.
+func askOperator(what string) string {
+	return fmt.Sprintf(`cadre msg send %s "please run: cadre %s"`, cadre.LeadName, what)
 }
 
 // known refuses a scope that nothing was ever written to.
@@ -229,7 +240,7 @@ func (s *Session) mayRestore(ctx context.Context, seq cadre.Seq) error {
 		if team != nil && s.Actor.Session != "" && team.Creator.Session == s.Actor.Session {
 			return nil
 		}
-		return cadre.Refuse(cadre.RuleOperator, "ask the operator", "only the operator or its creator may bring %s back or erase it", s.Scope)
+		return cadre.Refuse(cadre.RuleOperator, askOperator("team restore "+string(s.Scope)), "only the operator or its creator may bring %s back or erase it", s.Scope)
 	})
 }
 

@@ -101,6 +101,22 @@ func (v *TaskNext) Run(ctx context.Context, s *Session) (any, error) {
 	}, &cadre.Error{Code: cadre.CodeNotFound, Rule: cadre.RuleNothing}, "nothing became ready")
 }
 
+// leaseEnds is how long it takes until the next lease runs out, which is no event
+// of the log; at most the time given.
+func (s *Session) leaseEnds(ctx context.Context, most time.Duration) (time.Duration, error) {
+	now := s.Now()
+	err := s.Store.View(ctx, s.Scope, func(snap cadre.Snap) error {
+		for t, err := range snap.Tasks(cadre.TaskQuery{Index: cadre.IndexLeased}) {
+			if err != nil {
+				return err
+			}
+			most = min(most, max(0, t.Lease.Until-now.Up)+time.Millisecond)
+		}
+		return nil
+	})
+	return most, err
+}
+
 // retry repeats a call after every change of the scope for as long as it is
 // refused by one rule and there is time.
 func (s *Session) retry(ctx context.Context, wait time.Duration, call func(context.Context) (any, error), while *cadre.Error, what string) (any, error) {
@@ -118,12 +134,9 @@ func (s *Session) retry(ctx context.Context, wait time.Duration, call func(conte
 	if answer, err = call(ctx); !errors.Is(err, while) {
 		return answer, err
 	}
-	for _, eerr := range s.Store.Events(limited, s.Scope, head, true) {
-		if eerr != nil {
-			if epoch, ok := errors.AsType[*cadre.EpochError](eerr); ok {
-				return s.retry(ctx, wait, call, while, what+" in epoch "+epoch.Head.Epoch)
-			}
-			break
+	for limited.Err() == nil {
+		if head, err = s.nextChange(limited, head, wait); err != nil {
+			return nil, err
 		}
 		if answer, err = call(ctx); !errors.Is(err, while) {
 			return answer, err
@@ -134,6 +147,29 @@ func (s *Session) retry(ctx context.Context, wait time.Duration, call func(conte
 	}
 	e := cadre.AsError(err)
 	return nil, cadre.Refuse(cadre.RuleTime, e.Hint, "%s within %s: %s", what, wait, e.Message)
+}
+
+// nextChange waits for the next event, the end of a lease, or of the time, and
+// gives the place to go on from.
+func (s *Session) nextChange(ctx context.Context, from cadre.Head, most time.Duration) (cadre.Head, error) {
+	most, err := s.leaseEnds(ctx, most)
+	if err != nil && ctx.Err() == nil {
+		return from, err
+	}
+	limited, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	for e, err := range s.Store.Events(limited, s.Scope, from, true) {
+		if epoch, ok := errors.AsType[*cadre.EpochError](err); ok {
+			return epoch.Head, nil
+		}
+		if err != nil && limited.Err() == nil {
+			return from, err
+		}
+		if err == nil {
+			return cadre.Head{Epoch: from.Epoch, Seq: e.Seq}, nil
+		}
+	}
+	return from, nil
 }
 
 // TaskWait waits until tasks have a status.

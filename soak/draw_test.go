@@ -139,8 +139,8 @@ func (d drawn) task() cadre.Change {
 			return &cadre.TaskAdd{Subject: d.text()}
 		}
 		return &cadre.TaskImport{Lines: []cadre.ImportLine{
-			{Subject: "one", BlockedBy: []string{"@2", string(d.id())}},
-			{Subject: "two", BlockedBy: []string{pick(d, []string{"@3", "@1", "@2", "@9"}...)}},
+			{Subject: "one", BlockedBy: []cadre.LineRef{"@2", cadre.LineRef(d.id())}},
+			{Subject: "two", BlockedBy: []cadre.LineRef{pick(d, []cadre.LineRef{"@3", "@1", "@2", "@9"}...)}},
 			{Subject: "three", Status: pick(d, []string{"", "completed", "open", "?"}...)},
 		}}
 	}
