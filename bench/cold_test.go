@@ -52,31 +52,53 @@ func BenchmarkEmpty(b *testing.B) {
 func BenchmarkCold(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 	world.report.growth = append(world.report.growth, "tasks\tadd\ttw add\tnext --claim\ttw start\tlist\tlist --json\ttw list\tnode -e 0\t")
-	claims := map[int]*contender{}
+	homes := map[int]home{}
 	for _, size := range sizes() {
-		claims[size] = cold(b, size)
+		homes[size] = cold(b, size)
 	}
-	if few, many := claims[1000], claims[100_000]; few != nil && many != nil {
-		world.report.times("next --claim of 100,000", many.wall.median(), "the same of 1,000", few.wall.median(), atMost(1.5))
+	if many, ok := homes[100_000]; ok {
+		growth(b, homes[1000], many)
 	}
 }
 
-func cold(b *testing.B, size int) *contender {
-	h := newHome(b, fmt.Sprintf("cold-%d", size))
-	fill(b, h, min(size, cadre.MaxTasks-2*rounds(size))) // there must be room for more
-	// Taskwarrior is told which task to start. Cadre finds out, and each claim is
-	// another member's: who has a task in progress would get the same again.
-	for n := range rounds(size) + 1 {
-		h.run(b, world.cadre, "task", "comment", "1", "here I am", "--as", "member-"+strconv.Itoa(n+1))
+// growth claims in turn from a short list and from a long one.
+func growth(b *testing.B, short, long home) {
+	n := rounds(10_000)
+	claims := func(h home) *contender {
+		join(b, h, "late", n)
+		return &contender{name: "cadre task next --claim", home: &h, args: claimAs("late")}
 	}
+	few, many := claims(short), claims(long)
+	race(b, short, n, few, many)
+	world.report.times("next --claim, 100,000 tasks", many.wall.median(), "1,000 tasks", few.wall.median(), atMost(1.5))
+}
+
+// join makes members, one for every round, and one for that which does not count.
+func join(b *testing.B, h home, name string, rounds int) {
+	for n := range rounds + 1 {
+		h.run(b, world.cadre, "task", "comment", "1", "here I am", "--as", name+"-"+strconv.Itoa(n+1))
+	}
+}
+
+// claimAs claims as another member each round: who has a task in progress would
+// get the same again.
+func claimAs(name string) func(int) []string {
+	return func(n int) []string {
+		return []string{world.cadre, "task", "next", "--claim", "--as", name + "-" + strconv.Itoa(n+2)}
+	}
+}
+
+func cold(b *testing.B, size int) home {
+	h := newHome(b, fmt.Sprintf("cold-%d", size))
+	fill(b, h, min(size, cadre.MaxTasks-2*rounds(0))) // there must be room for more
+	join(b, h, "member", rounds(size))
 	another := func(n int) string { return "one more task, number " + strconv.Itoa(n+2) }
 	add := &contender{name: "cadre task add", args: func(n int) []string { return []string{world.cadre, "task", "add", another(n)} }}
-	claim := &contender{name: "cadre task next --claim", args: func(n int) []string {
-		return []string{world.cadre, "task", "next", "--claim", "--as", "member-" + strconv.Itoa(n+2)}
-	}}
+	claim := &contender{name: "cadre task next --claim", args: claimAs("member")}
 	list := &contender{name: "cadre task list", args: fixed(world.cadre, "task", "list")}
 	listJSON := &contender{name: "cadre task list --json", args: fixed(world.cadre, "task", "list", "--json")}
 	twAdd := &contender{name: "task add", args: func(n int) []string { return []string{"task", "add", another(n)} }}
+	// Taskwarrior is told which task to start, Cadre finds out.
 	twStart := &contender{name: "task start", args: func(n int) []string { return []string{"task", strconv.Itoa(n + 2), "start"} }}
 	twList := &contender{name: "task list", args: fixed("task", "list")}
 	node := &contender{name: "node -e 0", args: fixed("node", "-e", "0")}
@@ -96,7 +118,7 @@ func cold(b *testing.B, size int) *contender {
 		r.times("task list, 10,000 tasks", list.wall.median(), "taskwarrior", twList.wall.median(), atMost(1./4))
 		r.times("task list --json, 10,000 tasks", listJSON.wall.median(), "taskwarrior list", twList.wall.median(), nil)
 	}
-	return claim
+	return h
 }
 
 // fill gives both programs the same tasks.

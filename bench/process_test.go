@@ -67,12 +67,16 @@ type used struct{ wall, cpu samples }
 // contender is a program to start again and again.
 type contender struct {
 	name string
+	home *home                    // where it works; nil: where the race is
 	args func(round int) []string // the program first
 	used
 }
 
 // start runs a contender once, with its output into a pipe.
 func (c *contender) start(h home, round int) error {
+	if c.home != nil {
+		h = *c.home
+	}
 	args := c.args(round)
 	cmd := h.command(args[0], args[1:]...)
 	var out, errs bytes.Buffer
