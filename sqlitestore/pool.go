@@ -18,6 +18,11 @@ func (s *Store) connect(ctx context.Context) (*conn, error) {
 		s.idle = s.idle[:n-1]
 		return c, nil
 	}
+	if !s.ready {
+		if err := s.setAside(ctx); err != nil {
+			return nil, s.fault(err, "opening the database")
+		}
+	}
 	c, err := dial(filepath.Join(s.dir, dbName), "")
 	if err != nil {
 		return nil, s.fault(err, "opening the database")

@@ -205,3 +205,41 @@ func TestDamagedFile(t *testing.T) {
 		t.Fatalf("of %d damages %d were not found: %v", len(damages), len(missed), missed)
 	}
 }
+
+// TestBackupBesideAnOldLog puts a backup in the database's place and leaves the
+// write-ahead log of the old one there, as a person in a hurry does.
+func TestBackupBesideAnOldLog(t *testing.T) {
+	dir, other := t.TempDir(), t.TempDir()
+	backup := filepath.Join(t.TempDir(), "yesterday.db")
+	s, err := sqlitestore.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	do(t, s, list, &cadre.TaskAdd{Subject: "old"})
+	if err := s.Backup(t.Context(), backup); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b := open(t, other) // a log that is no backup's, with pages that would not fit
+	for range 20 {
+		do(t, b, "elsewhere", &cadre.TaskAdd{Subject: "in another database"})
+	}
+	wal, err := os.ReadFile(filepath.Join(other, "cadre.db-wal"))
+	if err != nil || len(wal) == 0 {
+		t.Fatalf("%d bytes, %v", len(wal), err)
+	}
+	replace(t, backup, dir)
+	if err := os.WriteFile(filepath.Join(dir, "cadre.db-wal"), wal, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, dir)
+	do(t, s, list, &cadre.TaskAdd{Subject: "goes on"})
+	if r := audit(t, s); len(r.Findings) > 0 {
+		t.Fatalf("the audit found %+v", r.Findings)
+	}
+	if kept, err := os.ReadFile(filepath.Join(dir, "cadre.db-wal.set-aside-1")); err != nil || !bytes.Equal(kept, wal) {
+		t.Fatalf("the old log was not kept: %v", err)
+	}
+}
