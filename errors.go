@@ -34,7 +34,6 @@ type Error struct {
 var (
 	ErrNotFound  = &Error{Code: CodeNotFound}
 	ErrConflict  = &Error{Code: CodeConflict}
-	ErrBlocked   = &Error{Code: CodeBlocked}
 	ErrForbidden = &Error{Code: CodeForbidden}
 	ErrUsage     = &Error{Code: CodeUsage}
 )

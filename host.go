@@ -35,11 +35,7 @@ type Token struct {
 func (t *Token) Ref() Ref      { return Ref{KindToken, t.Hash} }
 func (t *Token) order() string { return t.Hash }
 
-func (t *Token) index(add func(Index, string)) {
-	if t.Scope != "" && t.RevokedAt == nil {
-		add(IndexToken, joinKey(string(t.Scope), t.Member, t.Hash))
-	}
-}
+func (t *Token) index(func(Index, string)) {}
 
 // Bind sets which scopes a caller works on; only in the Host scope.
 type Bind struct {

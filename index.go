@@ -26,7 +26,6 @@ const (
 	IndexSent      Index = "sent"     // messages: sender, time, number
 	IndexOpenAsk   Index = "open-ask" // open asks: number
 	IndexTaskAsk   Index = "task-ask" // open asks: task, number
-	IndexToken     Index = "holder"   // tokens: scope, member
 )
 
 // An Entry is one key of one index, or, with Index equal to the object's kind,

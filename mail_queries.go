@@ -16,13 +16,9 @@ func (v *MsgInbox) Look(s Snap, c Command) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := d.me
-	if v.Name != "" {
-		m, err := d.recipient(v.Name)
-		if err != nil {
-			return nil, err
-		}
-		name = m.Name
+	name, err := d.someone(v.Name)
+	if err != nil {
+		return nil, err
 	}
 	out := []*MessageView{}
 	messages := d.Unread(name)

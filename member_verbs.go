@@ -70,7 +70,11 @@ func (v *TeamJoin) Decide(s Snap, c Command) ([]Event, error) {
 }
 
 // Answer gives the new member.
-func (v *TeamJoin) Answer(s Snap, c Command, r Receipt) (any, error) {
+func (v *TeamJoin) Answer(s Snap, c Command, r Receipt) (any, error) { return s.answerMember("", c, r) }
+
+// answerMember gives the member that a receipt is about, or, where nothing had to
+// change, the one that was meant: a name, or the caller.
+func (s Snap) answerMember(name string, c Command, r Receipt) (any, error) {
 	for _, e := range r.Events {
 		if m, ok := e.After.(*Member); ok {
 			return s.viewMember(m)
@@ -80,7 +84,26 @@ func (v *TeamJoin) Answer(s Snap, c Command, r Receipt) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return (&MemberShow{Name: d.me}).Look(s, c)
+	if name, err = d.someone(name); err != nil {
+		return nil, err
+	}
+	m, err := d.recipient(name)
+	if err != nil {
+		return nil, err
+	}
+	return s.viewMember(m)
+}
+
+// someone is the member that a caller names, or the caller itself.
+func (d *draft) someone(name string) (string, error) {
+	if name == "" {
+		return d.me, nil
+	}
+	m, err := d.recipient(name)
+	if err != nil {
+		return "", err
+	}
+	return m.Name, nil
 }
 
 // join adds a member: a free name, the next colour, and the tasks that were kept
@@ -145,13 +168,9 @@ func (v *MemberLeave) Decide(s Snap, c Command) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := d.me
-	if v.Name != "" {
-		m, err := d.recipient(v.Name)
-		if err != nil {
-			return nil, err
-		}
-		name = m.Name
+	name, err := d.someone(v.Name)
+	if err != nil {
+		return nil, err
 	}
 	if name == d.me && d.joins != nil {
 		return nil, refuse(RuleMissing, "%s is no member of %s", name, d.Scope()).hint("cadre member list")
@@ -199,12 +218,7 @@ func (d *draft) depart(name, why string) error {
 
 // Answer gives the member as it left.
 func (v *MemberLeave) Answer(s Snap, c Command, r Receipt) (any, error) {
-	for _, e := range r.Events {
-		if m, ok := e.After.(*Member); ok {
-			return s.viewMember(m)
-		}
-	}
-	return (&MemberShow{Name: v.Name}).Look(s, c)
+	return s.answerMember(v.Name, c, r)
 }
 
 // MemberReport says what a member is doing: the member itself, or the lead.
@@ -226,11 +240,9 @@ func (v *MemberReport) Decide(s Snap, c Command) ([]Event, error) {
 	if err := checkText("evidence", v.Evidence, MaxSubject); err != nil {
 		return nil, err
 	}
-	name := d.me
-	if v.Name != "" {
-		if name, err = d.memberName(v.Name); err != nil {
-			return nil, err
-		}
+	name, err := d.someone(v.Name)
+	if err != nil {
+		return nil, err
 	}
 	m, err := d.recipient(name)
 	if err != nil {
@@ -256,18 +268,5 @@ func (v *MemberReport) Decide(s Snap, c Command) ([]Event, error) {
 
 // Answer gives the member.
 func (v *MemberReport) Answer(s Snap, c Command, r Receipt) (any, error) {
-	for _, e := range r.Events {
-		if m, ok := e.After.(*Member); ok {
-			return s.viewMember(m)
-		}
-	}
-	d, err := begin(s, c)
-	if err != nil {
-		return nil, err
-	}
-	name := v.Name
-	if name == "" {
-		name = d.me
-	}
-	return (&MemberShow{Name: name}).Look(s, c)
+	return s.answerMember(v.Name, c, r)
 }

@@ -13,7 +13,6 @@ const (
 	MessagePlain            MessageKind = "message"
 	MessageBroadcast        MessageKind = "broadcast"
 	MessageAssignment       MessageKind = "task_assignment"
-	MessageIdle             MessageKind = "idle"
 	MessageShutdownRequest  MessageKind = "shutdown_request"
 	MessageShutdownResponse MessageKind = "shutdown_response"
 	MessagePlanRequest      MessageKind = "plan_approval_request"

@@ -53,8 +53,6 @@ const (
 	FlagUnaccepted Flag = "unaccepted"   // completed out of order by another program: frees nobody yet
 	FlagAccepted   Flag = "accepted"     // completed out of order, and the lead lets it count
 	FlagPerson     Flag = "needs-person" // attempts are used up
-	FlagForeignID  Flag = "foreign-id"   // the id is not a number
-	FlagOverLimit  Flag = "over-limit"   // larger than Cadre would have allowed
 	FlagUnblocked  Flag = "unblocked"    // a blocker was removed, not completed
 )
 
