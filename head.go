@@ -28,6 +28,28 @@ type Log struct {
 	Since   time.Time `json:"since"`
 }
 
+// lost says in words what the log no longer has.
+func (l *Log) lost() string {
+	if l.Missing == nil {
+		return ""
+	}
+	if l.Missing.To < l.Missing.From {
+		return fmt.Sprintf("the log was changed behind Cadre's back at event %d", l.Missing.To)
+	}
+	return fmt.Sprintf("the log lost its events %d to %d", l.Missing.From, l.Missing.To)
+}
+
+// Lost says in words what a command found to be missing from the log, empty where
+// nothing is.
+func (r Receipt) Lost() string {
+	for _, e := range r.Events {
+		if mark, ok := e.After.(*Log); ok {
+			return mark.lost()
+		}
+	}
+	return ""
+}
+
 // Gap says which events an anchor proves to have existed that the log no longer has.
 type Gap struct {
 	From Seq  `json:"from"`
@@ -115,6 +137,9 @@ func OpenLog(s Snap, epoch string, anchor *Head, now Time) ([]Event, error) {
 		return nil, err
 	}
 	if err := d.voidAsks(); err != nil {
+		return nil, err
+	}
+	if err := d.notice(LeadName, "", "%s; run: cadre audit verify", mark.lost()); err != nil {
 		return nil, err
 	}
 	for _, e := range d.events {

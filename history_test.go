@@ -145,6 +145,12 @@ func TestANewEpochSaysWhatIsMissing(t *testing.T) {
 	if asks := w.look(operator, &AskList{}).([]*Ask); len(asks) != 0 {
 		t.Errorf("asks are still open: %v", asks)
 	}
+	if mail := w.inbox(LeadName); mail[len(mail)-1] != "notice from cadre" {
+		t.Errorf("the lead was told %v", mail)
+	}
+	if got, want := (Receipt{Events: events}).Lost(), fmt.Sprintf("the log lost its events %d to %d", h.Seq+1, h.Seq+10); got != want {
+		t.Errorf("it says %q, want %q", got, want)
+	}
 	if next := w.add("b"); next != taskIDOf(anchor.Next) {
 		t.Errorf("the next id is %s, the anchor had used all below %d", next, anchor.Next)
 	}

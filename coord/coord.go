@@ -121,6 +121,9 @@ func (s *Session) change(ctx context.Context, name string, v cadre.Change) (cadr
 	if err != nil {
 		return receipt, nil, err
 	}
+	if lost := receipt.Lost(); lost != "" && !receipt.Replayed {
+		s.warn("%s: %s. It was cut, changed or restored from a backup; leases and open asks are void. See: cadre audit verify", s.Scope, lost)
+	}
 	var answer any
 	err = s.Store.View(ctx, s.Scope, func(snap cadre.Snap) error {
 		answer, err = v.Answer(snap, c, receipt)
