@@ -186,8 +186,8 @@ func (d *draft) standsAgain(now, next *Task) error {
 	return nil
 }
 
-// Answer gives the events that undid it.
-func (v *Undo) Answer(_ Snap, _ Command, r Receipt) (any, error) { return r.Events, nil }
+// Answer says nothing more: the receipt's events are what undid it.
+func (v *Undo) Answer(Snap, Command, Receipt) (any, error) { return nil, nil }
 
 // Blame says for every field of a task who set it last.
 type Blame struct {

@@ -10,7 +10,8 @@ import "slices"
 type Change interface {
 	// Decide gives the events, or the rule that refuses.
 	Decide(Snap, Command) ([]Event, error)
-	// Answer makes what the caller is told, after the commit.
+	// Answer makes what the caller is told, of the scope as the command left it.
+	// The receipt's events may not be sealed yet: their images are all it may use.
 	Answer(Snap, Command, Receipt) (any, error)
 }
 

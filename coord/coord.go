@@ -117,19 +117,44 @@ func (s *Session) change(ctx context.Context, name string, v cadre.Change) (cadr
 		answer, err := s.lookOnly(ctx, c, v)
 		return cadre.Receipt{}, answer, err
 	}
-	receipt, err := s.commit(ctx, c, v)
+	said := &reply{}
+	receipt, err := s.commit(ctx, c, v, said)
 	if err != nil {
 		return receipt, nil, err
 	}
 	if lost := receipt.Lost(); lost != "" && !receipt.Replayed {
 		s.warn("%s: %s. It was cut, changed or restored from a backup; leases and open asks are void. See: cadre audit verify", s.Scope, lost)
 	}
-	var answer any
+	if said.made && !receipt.Replayed {
+		return receipt, said.answer, nil
+	}
 	err = s.Store.View(ctx, s.Scope, func(snap cadre.Snap) error {
-		answer, err = v.Answer(snap, c, receipt)
+		said.answer, err = v.Answer(snap, c, receipt)
 		return err
 	})
-	return receipt, answer, err
+	return receipt, said.answer, err
+}
+
+// reply is what a caller will be told.
+type reply struct {
+	answer any
+	made   bool
+}
+
+// decide decides and makes the answer of the scope as the command leaves it: what
+// others do a moment later is not part of it. A command without an answer is not
+// committed.
+func (r *reply) decide(snap cadre.Snap, c cadre.Command, v cadre.Change) ([]cadre.Event, error) {
+	events, err := v.Decide(snap, c)
+	if err != nil {
+		return nil, err
+	}
+	after := cadre.Overlay(snap, events)
+	if r.answer, err = v.Answer(after, c, cadre.Receipt{Head: after.Head(), Events: events}); err != nil {
+		return nil, err
+	}
+	r.made = true
+	return events, nil
 }
 
 // lookOnly answers a change that, as it was called, writes nothing.
@@ -145,9 +170,9 @@ func (s *Session) lookOnly(ctx context.Context, c cadre.Command, v cadre.Change)
 }
 
 // commit appends what the verb decides, once its gates agreed to exactly that.
-func (s *Session) commit(ctx context.Context, c cadre.Command, v cadre.Change) (cadre.Receipt, error) {
+func (s *Session) commit(ctx context.Context, c cadre.Command, v cadre.Change, said *reply) (cadre.Receipt, error) {
 	if s.Hooks.empty() {
-		return s.Store.Update(ctx, s.Scope, c, func(snap cadre.Snap) ([]cadre.Event, error) { return v.Decide(snap, c) })
+		return s.Store.Update(ctx, s.Scope, c, func(snap cadre.Snap) ([]cadre.Event, error) { return said.decide(snap, c, v) })
 	}
 	if receipt, done, err := s.replay(ctx, c, v); done || err != nil {
 		return receipt, err
@@ -169,7 +194,7 @@ func (s *Session) commit(ctx context.Context, c cadre.Command, v cadre.Change) (
 		}
 		c.Now = s.Now() // hooks take their time
 		receipt, err := s.Store.Update(ctx, s.Scope, c, func(snap cadre.Snap) ([]cadre.Event, error) {
-			events, err := v.Decide(snap, c)
+			events, err := said.decide(snap, c, v)
 			for _, g := range gatesOf(events) {
 				if !agreed[g.gate] {
 					return nil, errGate

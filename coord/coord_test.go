@@ -605,3 +605,34 @@ func TestEveryVerbIsOne(t *testing.T) {
 		seen[v.Name] = true
 	}
 }
+
+// meddler lets something happen between a commit and its answer.
+type meddler struct {
+	cadre.Store
+	then func()
+}
+
+func (m *meddler) Update(ctx context.Context, s cadre.Scope, c cadre.Command, d cadre.Decide) (cadre.Receipt, error) {
+	r, err := m.Store.Update(ctx, s, c, d)
+	if then := m.then; then != nil && err == nil {
+		m.then = nil
+		then()
+	}
+	return r, err
+}
+
+// TestAnAnswerIsOfItsOwnCommand: what others do a moment later is not part of it.
+func TestAnAnswerIsOfItsOwnCommand(t *testing.T) {
+	d := newDesk(t)
+	s := d.at("/p", nil)
+	must[*cadre.Added](t, s, &cadre.TaskAdd{Subject: "x"})
+	between := &meddler{Store: d.Store, then: func() {
+		must[*cadre.Done](t, d.at("/p", nil), &cadre.TaskDone{ID: "1"})
+	}}
+	ann := d.at("/p", nil, "as=ann")
+	ann.Coord = &coord.Coord{Store: between, Now: d.Now}
+	view := must[*cadre.TaskView](t, ann, &cadre.TaskClaim{ID: "1"})
+	if view.Owner != "ann" || view.Status != cadre.Pending || view.Version != 2 {
+		t.Errorf("a claim was answered with %s of %s, version %d", view.Status, view.Owner, view.Version)
+	}
+}

@@ -226,11 +226,11 @@ func (v *Undo) Run(ctx context.Context, s *Session) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, answer, err := s.change(ctx, "undo", &undoing{cadre.Undo{Events: events}, newID()})
+	receipt, _, err := s.change(ctx, "undo", &undoing{cadre.Undo{Events: events}, newID()})
 	if err != nil {
 		return nil, err
 	}
-	return &Undone{events, answer.([]cadre.Event)}, nil
+	return &Undone{events, receipt.Events}, nil
 }
 
 func (v *Undo) find(ctx context.Context, s *Session) ([]cadre.Event, error) {
