@@ -96,11 +96,7 @@ func (p *program) session(ctx context.Context, verb any) (*coord.Session, error)
 	if err != nil {
 		return nil, err
 	}
-	explicit, err := p.explicitScope()
-	if err != nil {
-		return nil, err
-	}
-	scope, err := c.ChooseScope(ctx, place, actor, explicit)
+	scope, err := p.chooseScope(ctx, c, place, actor, verb)
 	if err != nil {
 		return nil, err
 	}
@@ -114,6 +110,22 @@ func (p *program) session(ctx context.Context, verb any) (*coord.Session, error)
 		}
 	}
 	return &coord.Session{Coord: c, Actor: actor, Door: "cli", Scope: scope, CWD: p.cwd}, nil
+}
+
+// chooseScope says on which list a verb works. An audit is about all of them, and
+// reads nothing here: bindings stand in the database, which may be the damaged one.
+func (p *program) chooseScope(ctx context.Context, c *coord.Coord, place coord.Place, actor cadre.Actor, verb any) (cadre.Scope, error) {
+	explicit, err := p.explicitScope()
+	if err != nil {
+		return "", err
+	}
+	if _, ok := verb.(*coord.AuditVerify); !ok {
+		return c.ChooseScope(ctx, place, actor, explicit)
+	}
+	if explicit == "" {
+		return cadre.DefaultScope, nil
+	}
+	return cadre.ParseScope(explicit)
 }
 
 func (p *program) explicitScope() (string, error) {

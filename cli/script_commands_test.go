@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -16,7 +17,7 @@ import (
 // scriptCommands are what the scripts can do besides running programs.
 func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		"exits": exits, "capture": capture, "json": checkJSON, "tamper": tamper,
+		"exits": exits, "capture": capture, "json": checkJSON, "tamper": tamper, "overwrite": overwrite, "halve": halve,
 	}
 }
 
@@ -91,4 +92,20 @@ func tamper(ts *testscript.TestScript, _ bool, args []string) {
 		_, err := db.Exec(statement)
 		ts.Check(err)
 	}
+}
+
+// overwrite FILE TEXT writes over the beginning of a file, as a bad disk does.
+func overwrite(ts *testscript.TestScript, _ bool, args []string) {
+	f, err := os.OpenFile(ts.MkAbs(args[0]), os.O_RDWR, 0)
+	ts.Check(err)
+	defer f.Close()
+	_, err = f.WriteAt([]byte(args[1]), 0)
+	ts.Check(err)
+}
+
+// halve FILE cuts a file in half.
+func halve(ts *testscript.TestScript, _ bool, args []string) {
+	info, err := os.Stat(ts.MkAbs(args[0]))
+	ts.Check(err)
+	ts.Check(os.Truncate(ts.MkAbs(args[0]), info.Size()/2))
 }
