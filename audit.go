@@ -12,6 +12,10 @@ type Anchor struct {
 	Scope Scope  `json:"scope"`
 	Head  Head   `json:"head"`
 	From  string `json:"from,omitempty"` // where it was kept
+
+	// Own marks a store's own head record. A log that lost events and says so
+	// has answered its own record; whoever kept an anchor elsewhere is still told.
+	Own bool `json:"-"`
 }
 
 // Finding is one place where a record is not what it must be.
@@ -45,11 +49,19 @@ type Backuper interface {
 // where the chain does not hold, and every anchor that does not fit.
 type ChainCheck struct {
 	scope   Scope
-	anchors []Anchor
+	name    Scope // what the scope was called at this point of the log
+	anchors []*held
 	state   State
 	head    Head
 	broken  bool
 	out     []Finding
+}
+
+// held is an anchor that the log is held against, and whether the event it saw
+// was met.
+type held struct {
+	Anchor
+	met bool
 }
 
 // NewChainCheck begins a check of one scope against the anchors that are its own.
@@ -57,7 +69,7 @@ func NewChainCheck(s Scope, anchors []Anchor) *ChainCheck {
 	c := &ChainCheck{scope: s, state: State{Name: s}}
 	for _, a := range anchors {
 		if a.Scope == s {
-			c.anchors = append(c.anchors, a)
+			c.anchors = append(c.anchors, &held{Anchor: a})
 		}
 	}
 	return c
@@ -75,7 +87,10 @@ func (c *ChainCheck) Add(seq Seq, hash string, line []byte) {
 		return
 	}
 	want := c.head.advance(e.After)
-	mark, epoch := e.After.(*Log)
+	mark, isMark := e.After.(*Log)
+	if c.name == "" {
+		c.name = e.Scope
+	}
 	switch {
 	case HashLine(line) != hash:
 		c.fail(seq, "was changed: its bytes do not have its hash")
@@ -83,20 +98,28 @@ func (c *ChainCheck) Add(seq Seq, hash string, line []byte) {
 		c.fail(seq, "does not follow the event before it: something was removed, inserted, swapped or rewritten here")
 	case e.Seq != seq || want.Seq != seq:
 		c.fail(seq, "stands in the wrong place: %d was expected, its own number is %d", want.Seq, e.Seq)
+	case e.Scope != c.name:
+		c.fail(seq, "belongs to the list %s and stands in that of %s", e.Scope, c.name)
 	case !c.fits(e):
 		c.fail(seq, "says that %s was something else before than the log does", e.Object)
 	}
 	if c.broken {
 		return
 	}
-	if epoch && mark.Missing != nil {
+	if isMark && mark.Missing != nil {
 		c.explain(mark.Missing)
+	}
+	if isMark && mark.Name != "" {
+		c.name = mark.Name
 	}
 	e.Hash = hash
 	c.state.Apply(e)
 	c.head = c.state.Head()
-	for i := range c.anchors {
-		if a := &c.anchors[i]; a.Head.Seq == seq && a.Head.Epoch == c.head.Epoch && a.Head.Hash != hash {
+	for _, a := range c.anchors {
+		if a.Head.Seq != seq || a.Head.Epoch != c.head.Epoch {
+			continue
+		}
+		if a.met = a.Head.Hash == hash; !a.met {
 			c.fail(seq, "is not the event that the anchor in %s saw", a.From)
 		}
 	}
@@ -111,16 +134,14 @@ func (c *ChainCheck) fits(e Event) bool {
 	return reflect.DeepEqual(fieldsOf(have), fieldsOf(e.Before))
 }
 
-// explain drops the anchors that an epoch already owned up to missing.
+// explain counts the store's own head records as met that an epoch owned up to
+// missing.
 func (c *ChainCheck) explain(gap *Gap) {
-	kept := c.anchors[:0]
 	for _, a := range c.anchors {
-		if a.Head.Epoch == c.head.Epoch && a.Head.Seq >= gap.From && a.Head.Seq <= gap.To {
-			continue
+		if a.Own && a.Head.Epoch == c.head.Epoch && a.Head.Seq >= gap.From && a.Head.Seq <= gap.To {
+			a.met = true
 		}
-		kept = append(kept, a)
 	}
-	c.anchors = kept
 }
 
 func (c *ChainCheck) fail(seq Seq, format string, args ...any) {
@@ -136,16 +157,22 @@ func (c *ChainCheck) Finish() []Finding {
 	if c.broken {
 		return c.out
 	}
+	if c.name != "" && c.name != c.scope {
+		c.fail(c.head.Seq, "leaves the list with the name %s, not %s", c.name, c.scope)
+		return c.out
+	}
 	for _, a := range c.anchors {
 		switch {
+		case a.met || a.Head.Seq == 0:
+			continue
 		case a.Head.Seq > c.head.Seq:
 			c.fail(c.head.Seq+1, "to %d are missing: the anchor in %s saw them", a.Head.Seq, a.From)
-		case !c.knows(a.Head):
+		case c.knows(a.Head):
+			c.fail(a.Head.Seq, "is missing: the anchor in %s saw it, and the log says itself that it lost events there", a.From)
+		default:
 			c.fail(a.Head.Seq, "of epoch %s, which the anchor in %s saw, is not in the log", a.Head.Epoch, a.From)
 		}
-		if c.broken {
-			break
-		}
+		break
 	}
 	return c.out
 }

@@ -23,6 +23,8 @@ type Log struct {
 	Epoch   string    `json:"epoch"`
 	Fence   uint64    `json:"fence"`
 	Next    uint64    `json:"next"`
+	Where   Where     `json:"where,omitempty"` // where the scope lives since then; empty: live
+	Name    Scope     `json:"name,omitempty"`  // what the scope is called since then, where that changed
 	Reason  string    `json:"reason"`
 	Missing *Gap      `json:"missing,omitempty"`
 	Since   time.Time `json:"since"`
@@ -91,6 +93,9 @@ func Seal(h Head, s Scope, c Command, events []Event) (Head, [][]byte, error) {
 		prev := h.Hash
 		h = h.advance(e.After)
 		e.Seq, e.Time, e.Scope, e.Prev, e.Hash = h.Seq, c.Now.Wall.UTC().Truncate(time.Millisecond), s, prev, ""
+		if e.Before == nil && e.After == nil {
+			return Head{}, nil, fmt.Errorf("an event of %s is about nothing", c.Verb)
+		}
 		e.Object = e.ref()
 		if e.Verb == "" {
 			e.Actor, e.Door, e.Verb, e.Command = c.Actor, c.Door, c.Verb, c.ID
@@ -158,10 +163,13 @@ func MarkMove(s Snap, to Dest, now Time) (Event, error) {
 		return Event{}, refuse(RuleMissing, "there is no list %s", s.Scope()).hint("cadre team list --all")
 	}
 	mark := *old
-	mark.Missing, mark.Since = nil, now.Wall.UTC().Truncate(time.Millisecond)
+	mark.Missing, mark.Since, mark.Name = nil, now.Wall.UTC().Truncate(time.Millisecond), to.Name
 	mark.Reason = "moved to " + string(to.Where)
 	if to.Name != "" {
 		mark.Reason = fmt.Sprintf("renamed from %s to %s", s.Scope(), to.Name)
+	}
+	if to.Where != "" {
+		mark.Where = to.Where
 	}
 	return Event{Before: old, After: &mark}, nil
 }

@@ -50,7 +50,7 @@ func (s *Store) auditOnce(ctx context.Context, anchors []cadre.Anchor) (*cadre.A
 		a.find("", "head records", "cannot be read: %v", err)
 	}
 	for _, r := range records {
-		a.anchors = append(a.anchors, cadre.Anchor{Scope: r.Scope, Head: r.Head, From: filepath.Join(s.dir, headsName, headName(r.Scope))})
+		a.anchors = append(a.anchors, cadre.Anchor{Scope: r.Scope, Head: r.Head, From: filepath.Join(s.dir, headsName, headName(r.Scope)), Own: true})
 	}
 	a.report.Anchors = len(a.anchors)
 	c, err := dial(filepath.Join(s.dir, dbName), "mode=ro")
