@@ -21,6 +21,7 @@ const (
 	KindTodo      Kind = "todo"
 	KindBinding   Kind = "binding"
 	KindToken     Kind = "token"
+	KindErasure   Kind = "erasure"
 )
 
 // Ref names one object of a scope.
@@ -32,7 +33,7 @@ type Ref struct {
 func (r Ref) String() string { return string(r.Kind) + " " + r.ID }
 
 // Object is anything that stands in a scope: *Task, *Team, *Member, *Message,
-// *Ask, *Todo, *Comment, *Reference, *Binding, *Token and *Log. Objects are
+// *Ask, *Todo, *Comment, *Reference, *Binding, *Token, *Erasure and *Log. Objects are
 // values that are replaced whole, never changed in place.
 type Object interface {
 	Ref() Ref
@@ -67,6 +68,8 @@ func newObject(k Kind) (Object, error) {
 		return &Binding{}, nil
 	case KindToken:
 		return &Token{}, nil
+	case KindErasure:
+		return &Erasure{}, nil
 	}
 	return nil, fmt.Errorf("unknown kind of object %q", clip(string(k), 40))
 }

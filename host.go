@@ -84,3 +84,38 @@ func (v *TokenIssue) Decide(s Snap, c Command) ([]Event, error) {
 
 // Answer says nothing more than that it is done.
 func (v *TokenIssue) Answer(Snap, Command, Receipt) (any, error) { return nil, nil }
+
+// Erasure says that a scope was erased for good: all that is left of it, in the
+// Host scope, so that a list that somebody removed can be told from one that was
+// erased on purpose.
+type Erasure struct {
+	Scope Scope     `json:"scope"`
+	Head  Head      `json:"head"` // where its log stood
+	By    Actor     `json:"by"`
+	At    time.Time `json:"at"`
+}
+
+func (e *Erasure) Ref() Ref                  { return Ref{KindErasure, string(e.Scope) + "/" + e.Head.Epoch} }
+func (e *Erasure) order() string             { return joinKey(string(e.Scope), e.Head.Epoch) }
+func (e *Erasure) index(func(Index, string)) {}
+
+// Erase records an erasure; only in the Host scope.
+type Erase struct {
+	Scope Scope
+	Head  Head
+}
+
+// Decide records it.
+func (v *Erase) Decide(s Snap, c Command) ([]Event, error) {
+	d := newDraft(s, c)
+	gone := &Erasure{Scope: v.Scope, Head: v.Head, By: c.Actor, At: d.now()}
+	before, err := d.Get(gone.Ref())
+	if err != nil || before != nil {
+		return nil, err
+	}
+	d.put(nil, gone)
+	return d.finish()
+}
+
+// Answer says nothing more than that it is done.
+func (v *Erase) Answer(Snap, Command, Receipt) (any, error) { return nil, nil }

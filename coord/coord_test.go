@@ -218,6 +218,18 @@ func TestTeamsComeAndGo(t *testing.T) {
 		t.Errorf("%d tasks came back", len(tasks))
 	}
 	must[*coord.Deleted](t, s, &coord.TeamDelete{Team: name, Purge: true})
+	kept := 0
+	for e, err := range d.Store.Events(context.Background(), cadre.Host, cadre.Head{}, false) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if gone, ok := e.After.(*cadre.Erasure); ok && gone.Scope == cadre.Scope(name) && gone.Head.Seq > 0 && gone.By.Kind == cadre.ActorOperator {
+			kept++
+		}
+	}
+	if kept != 1 {
+		t.Errorf("%d records say that the team was erased", kept)
+	}
 	refused(t, cadre.RuleMissing, s, &coord.TeamRestore{Team: name})
 	refused(t, cadre.RuleMissing, s, &coord.TeamUse{Team: "nothing-there"})
 }

@@ -103,12 +103,12 @@ func (v *GC) consider(ctx context.Context, s *Session, info cadre.ScopeInfo) (*G
 	return line, err
 }
 
-func (v *GC) act(ctx context.Context, s *Session, line *GCLine) error {
-	to := cadre.Dest{Where: cadre.Archive}
+func (v *GC) act(ctx context.Context, s *Session, line *GCLine) (err error) {
 	if line.Action == "erase" {
-		to.Where = cadre.Gone
+		err = s.erase(ctx, "gc")
+	} else {
+		_, err = s.Store.Move(ctx, s.Scope, s.command("gc"), cadre.Dest{Where: cadre.Archive})
 	}
-	_, err := s.Store.Move(ctx, s.Scope, s.command("gc"), to)
 	line.Done = err == nil
 	return err
 }

@@ -168,21 +168,34 @@ func (v *TeamDelete) Run(ctx context.Context, s *Session) (any, error) {
 			return nil, err
 		}
 		if archived {
-			_, err := s.Store.Move(ctx, s.Scope, s.command("team delete"), cadre.Dest{Where: cadre.Gone})
-			return &Deleted{s.Scope, cadre.Gone}, err
+			return &Deleted{s.Scope, cadre.Gone}, s.erase(ctx, "team delete")
 		}
 	}
 	if _, _, err := s.change(ctx, "team delete", &cadre.TeamClose{Force: v.Force}); err != nil {
 		return nil, err
 	}
-	to := cadre.Dest{Where: cadre.Archive}
+	where := cadre.Archive
+	var err error
 	if v.Purge {
-		to.Where = cadre.Gone
+		where, err = cadre.Gone, s.erase(ctx, "team delete")
+	} else {
+		_, err = s.Store.Move(ctx, s.Scope, s.command("team delete"), cadre.Dest{Where: where})
 	}
-	if _, err := s.Store.Move(ctx, s.Scope, s.command("team delete"), to); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	return &Deleted{s.Scope, to.Where}, s.bind(ctx, s.Scope, true)
+	return &Deleted{s.Scope, where}, s.bind(ctx, s.Scope, true)
+}
+
+// erase takes the scope away for good. That it was there, how far its log went
+// and who erased it is all that is kept.
+func (s *Session) erase(ctx context.Context, verb string) error {
+	receipt, err := s.Store.Move(ctx, s.Scope, s.command(verb), cadre.Dest{Where: cadre.Gone})
+	if err != nil {
+		return err
+	}
+	_, _, err = s.on(cadre.Host).change(ctx, verb, &cadre.Erase{Scope: s.Scope, Head: receipt.Head})
+	return err
 }
 
 // TeamRestore brings an archived team back.
