@@ -11,8 +11,10 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -97,18 +99,9 @@ func (p *program) lookAround(stdin io.Reader, stdout, stderr io.Writer) {
 	p.cwd, _ = os.Getwd() // without one there is just no folder to be bound to
 }
 
-// run parses the command line and carries it out. Only the command that is run
-// gets its flags: building those of all would cost more than most commands do.
+// run carries out a command line and tells what came of it.
 func (p *program) run(ctx context.Context, args []string) int {
-	all := needsWholeTree(args)
-	p.buildTree(args, all)
-	if all {
-		p.bindAll()
-	} else if cmd, _, err := p.root.Find(args); err == nil {
-		p.bind(cmd)
-	}
-	p.root.SetArgs(args)
-	err := p.root.ExecuteContext(ctx)
+	err := p.execute(ctx, args)
 	if err != nil && !p.json && !p.jsonl {
 		p.json = wantsJSON(args) // parsing may have failed before it came to the flag
 	}
@@ -119,6 +112,31 @@ func (p *program) run(ctx context.Context, args []string) int {
 		}
 	}
 	return code
+}
+
+// execute parses the command line and runs the command. Only that one gets its
+// flags: building those of all would cost more than most commands do.
+//
+// A panic becomes an error like any other, so that a program that reads the answer
+// still gets its one document; where it happened goes to standard error, for
+// whoever mends it. The store is then left alone: it may hold its own locks.
+func (p *program) execute(ctx context.Context, args []string) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			p.store = nil
+			fmt.Fprintf(p.stderr, "%s", debug.Stack())
+			err = cadre.Fault(fmt.Errorf("panic: %v", r), "report this with the trace", "a mistake in the program")
+		}
+	}()
+	all := needsWholeTree(args)
+	p.buildTree(args, all)
+	if all {
+		p.bindAll()
+	} else if cmd, _, err := p.root.Find(args); err == nil {
+		p.bind(cmd)
+	}
+	p.root.SetArgs(args)
+	return p.root.ExecuteContext(ctx)
 }
 
 // needsWholeTree says whether a command may look at the flags of others.
