@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -52,9 +51,7 @@ func (p *program) fail(err error) int {
 			} `json:"error"`
 		}
 		doc.Error.Code, doc.Error.Message, doc.Error.Hint, doc.Error.Rule = e.Code, e.Message, e.Hint, e.Rule
-		enc := json.NewEncoder(p.out)
-		enc.SetEscapeHTML(false)
-		if enc.Encode(doc) == nil && p.out.Flush() == nil {
+		if p.writeLine(doc) == nil && p.out.Flush() == nil {
 			return exitCode(e.Code)
 		}
 	}

@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"reflect"
+	"unicode/utf16"
 
 	"cadre"
 	"cadre/coord"
@@ -29,12 +31,25 @@ func (p *program) writeJSON(v any) error {
 	if err := enc.Encode(v); err != nil {
 		return fmt.Errorf("encoding the answer: %w", err)
 	}
-	data := buf.Bytes()
+	return p.writeData(buf.Bytes())
+}
+
+// writeData writes JSON that is encoded already. On a terminal nothing in it acts.
+func (p *program) writeData(data []byte) error {
 	if p.outTerm {
 		data = escapeHidden(data)
 	}
 	_, err := p.out.Write(data)
 	return err
+}
+
+// writeID writes an id: to a program as it is, to a person so that nothing in it
+// acts on the terminal.
+func (p *program) writeID(id string) {
+	if p.outTerm {
+		id = line(id)
+	}
+	p.printf("%s\n", id)
 }
 
 // writeList writes a list as one document, an element at a time: a long one would
@@ -66,7 +81,9 @@ func escapeHidden(data []byte) []byte {
 	}
 	var out bytes.Buffer
 	for _, r := range string(data) {
-		if actsOnTerminal(r) {
+		if high, low := utf16.EncodeRune(r); actsOnTerminal(r) && r > 0xffff {
+			fmt.Fprintf(&out, `\u%04x\u%04x`, high, low)
+		} else if actsOnTerminal(r) {
 			fmt.Fprintf(&out, `\u%04x`, r)
 		} else {
 			out.WriteRune(r)
@@ -77,23 +94,37 @@ func escapeHidden(data []byte) []byte {
 
 // actsOnTerminal is for text in which ASCII controls are already escaped.
 func actsOnTerminal(r rune) bool {
-	return r == 0x7f || r > 0x7f && r <= 0xffff && termtext.Hidden(r)
+	return r == 0x7f || r > 0x7f && termtext.Hidden(r)
 }
 
 // writeLines writes one document a line: the elements of a list, or the answer.
 func (p *program) writeLines(answer any) error {
-	enc := json.NewEncoder(p.out)
-	enc.SetEscapeHTML(false)
 	v := reflect.ValueOf(answer)
 	if v.Kind() != reflect.Slice {
-		return enc.Encode(answer)
+		return p.writeLine(answer)
 	}
 	for i := range v.Len() {
-		if err := enc.Encode(v.Index(i).Interface()); err != nil {
-			return fmt.Errorf("encoding the answer: %w", err)
+		if err := p.writeLine(v.Index(i).Interface()); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// writeLine writes a document on a line of its own. A program gets it without
+// another copy in between.
+func (p *program) writeLine(v any) error {
+	var buf bytes.Buffer
+	var out io.Writer = p.out
+	if p.outTerm {
+		out = &buf
+	}
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return fmt.Errorf("encoding the answer: %w", err)
+	}
+	return p.writeData(buf.Bytes())
 }
 
 // showStream writes events as they come. With --json they become one list, which
@@ -140,14 +171,18 @@ func (p *program) writeEvent(pg *page, name string, e cadre.Event, first bool) e
 		if err != nil {
 			return fmt.Errorf("encoding event %d: %w", e.Seq, err)
 		}
+		before, after := "", "\n"
 		switch {
 		case p.json && first:
-			p.printf("[%s", data)
+			before, after = "[", ""
 		case p.json:
-			p.printf(",\n%s", data)
-		default:
-			p.printf("%s\n", data)
+			before, after = ",\n", ""
 		}
+		p.printf("%s", before)
+		if err := p.writeData(data); err != nil {
+			return err
+		}
+		p.printf("%s", after)
 	default:
 		pg.eventLine(e)
 	}

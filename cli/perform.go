@@ -155,7 +155,7 @@ func (p *program) show(ctx context.Context, s *coord.Session, name string, answe
 		}
 	case p.quiet:
 		for _, id := range idsOf(answer) {
-			p.printf("%s\n", id)
+			p.writeID(id)
 		}
 	default:
 		render := rendererOf(name)

@@ -157,6 +157,18 @@ func TestHostileTextNeverReachesTheTerminal(t *testing.T) {
 		{"task", "show", "\x1b[31m"},
 		{"\x1b[31m"},
 		{"task", "show", "1", "--json"},
+		{"task", "list", "--json"},
+		{"task", "list", "--jsonl"},
+		{"log", "--json"},
+		{"log", "--jsonl"},
+		{"diff", "1", "--jsonl"},
+		{"audit", "export"},
+		{"audit", "export", "--json"},
+		{"export"},
+		{"export", "--history", "--jsonl"},
+		{"--jsonl"},
+		{"task", "show", "\u009b31m", "--json"},
+		{"backup", "\u009b31m\u202e.db", "-q"},
 	} {
 		out, _ := w.run(append(args, "--color", "never")...)
 		if strings.ContainsAny(strings.ReplaceAll(out, "\r\n", "\n"), "\x1b\x07\u009b\u202e\r") {
