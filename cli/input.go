@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -14,10 +13,7 @@ import (
 	"cadre"
 )
 
-const (
-	maxImportLine = 1 << 20
-	maxTodoFile   = 4 << 20
-)
+const maxTodoFile = 4 << 20
 
 // openInput opens a file that the command line names; - is standard input.
 func (p *program) openInput(name string) (io.ReadCloser, error) {
@@ -46,25 +42,32 @@ func (v *importFile) read(p *program) (any, error) {
 		return nil, err
 	}
 	defer in.Close()
-	lines, err := readImport(in)
+	lines, err := readImport(in, maxImportLine)
 	return &cadre.TaskImport{Lines: lines, Key: v.Key}, err
 }
 
-// readImport reads one task a line. Every line counts, because tasks refer to
-// each other by the numbers of their lines; only the end may be blank.
-func readImport(in io.Reader) ([]cadre.ImportLine, error) {
+// readImport reads one task a line, none longer than limit. Every line counts,
+// because tasks refer to each other by the numbers of their lines; only the end
+// may be blank.
+func readImport(in io.Reader, limit int) ([]cadre.ImportLine, error) {
 	const hint = `one object a line, as in {"subject":"what is to be done"}`
-	scanner := bufio.NewScanner(in)
-	scanner.Buffer(make([]byte, 0, 64<<10), maxImportLine)
+	reader := newLineReader(in, limit)
 	var lines []cadre.ImportLine
-	n, blank := 0, 0
-	for scanner.Scan() {
-		n++
-		data := bytes.TrimSpace(scanner.Bytes())
+	blank := 0
+	for n := 1; ; n++ {
+		data, err := reader.next()
 		if n == 1 {
 			data = bytes.TrimPrefix(data, []byte("\ufeff"))
 		}
 		switch {
+		case errors.Is(err, io.EOF) && len(lines) == 0:
+			return nil, usage(hint, "there is nothing to import")
+		case errors.Is(err, io.EOF):
+			return lines, nil
+		case errors.Is(err, errLineTooLong):
+			return nil, cadre.Refuse(cadre.RuleLimit, "shorten it", "line %d is longer than %d bytes", n, limit)
+		case err != nil:
+			return nil, cadre.Fault(err, "check the file", "reading line %d", n)
 		case len(data) == 0:
 			if blank == 0 {
 				blank = n
@@ -85,16 +88,6 @@ func readImport(in io.Reader) ([]cadre.ImportLine, error) {
 		}
 		lines = append(lines, l)
 	}
-	if errors.Is(scanner.Err(), bufio.ErrTooLong) {
-		return nil, cadre.Refuse(cadre.RuleLimit, "shorten its description", "line %d is longer than %d bytes", n+1, maxImportLine)
-	}
-	if err := scanner.Err(); err != nil {
-		return nil, cadre.Fault(err, "check the file", "reading line %d", n+1)
-	}
-	if len(lines) == 0 {
-		return nil, usage(hint, "there is nothing to import")
-	}
-	return lines, nil
 }
 
 // jsonProblem says what is wrong with a document, without the words of Go.
