@@ -18,6 +18,14 @@ type attack struct {
 	want []string // any of these in "SCOPE: PLACE WHAT"
 }
 
+// retyped is an attack that first makes the tables take values of any type, and
+// in the end leaves them declared as they were.
+func retyped(statement string) string {
+	const schema = "PRAGMA writable_schema=1; UPDATE sqlite_schema SET sql=replace(replace(sql,%s),%s) WHERE type='table'; PRAGMA writable_schema=RESET;"
+	return fmt.Sprintf(schema, "') STRICT',')/* STRICT*/'", "',STRICT','/*,STRICT*/'") + statement + ";" +
+		fmt.Sprintf(schema, "'/* STRICT*/',' STRICT'", "'/*,STRICT*/',',STRICT'")
+}
+
 // In the attacks, $docs is the number of the list and $first its first event; the
 // log of docs is made by evidence.
 var attacks = []attack{
@@ -54,6 +62,15 @@ var attacks = []attack{
 	{"scope, edit of the fence", `UPDATE scope SET fence=0 WHERE id=$docs`, []string{"docs: scope docs "}},
 	{"scope, edit of the next id", `UPDATE scope SET next=1 WHERE id=$docs`, []string{"docs: scope docs "}},
 	{"scope, edit of the place", `UPDATE scope SET place='nowhere' WHERE id=$docs`, []string{"docs: scope docs "}},
+	{"scope, edit of the place to another", `UPDATE scope SET place='archive' WHERE id=$docs`, []string{"docs: scope docs "}},
+	{"scope, edit of the place back", `UPDATE scope SET place='live' WHERE name='shelf'`, []string{"shelf: scope shelf "}},
+	{"scope, the name as bytes", retyped(`UPDATE scope SET name=CAST(name AS BLOB) WHERE id=$docs`), []string{"docs: scope docs "}},
+	{"scope, the number as text", retyped(`UPDATE scope SET seq='many' WHERE id=$docs`), []string{"docs: scope docs "}},
+	{"event, the object as bytes", retyped(`UPDATE event SET object=CAST(object AS BLOB) WHERE id=$first+4`), []string{"docs: event 5 "}},
+	{"event, the command as bytes", retyped(`UPDATE event SET command=CAST(command AS BLOB) WHERE id=$first+4`), []string{"docs: event 5 "}},
+	{"object, the name as bytes", retyped(`UPDATE object SET name=CAST(name AS BLOB) WHERE scope=$docs AND kind='task' AND name='2'`), []string{"docs: task 2 "}},
+	{"entry, the key as text", retyped(`UPDATE entry SET key=CAST(key AS TEXT) WHERE scope=$docs AND list='ready'`), []string{"docs: index ready "}},
+	{"entry, the list as bytes", retyped(`UPDATE entry SET list=CAST(list AS BLOB) WHERE scope=$docs AND list='ready'`), []string{"docs: index ready "}},
 	{"scope, edit of the name", `UPDATE scope SET name='other' WHERE id=$docs`, []string{"docs: event 1 ", "other: "}},
 	{"scope, removal", `DELETE FROM scope WHERE id=$docs`, []string{"docs: event 1 "}},
 	{"scope, swap", `UPDATE scope SET name=CASE name WHEN 'docs' THEN ' site' ELSE ' docs' END WHERE name IN ('docs','site'); UPDATE scope SET name=trim(name)`, []string{"docs: event ", "site: event "}},
@@ -76,6 +93,8 @@ func evidence(t *testing.T) *machine {
 		{"task", "add", "gamma", "--scope", "docs"},
 		{"task", "add", "delta", "--scope", "site"},
 		{"task", "add", "epsilon", "--scope", "site"},
+		{"team", "create", "shelf"},
+		{"team", "delete", "shelf"},
 	} {
 		m.must(args...)
 	}

@@ -14,7 +14,7 @@ import (
 
 const (
 	eventsOfCommand = "SELECT id,hash,line FROM event WHERE scope=? AND command=? ORDER BY id"
-	insertScope     = "INSERT INTO scope(name,place,epoch,seq,hash,fence,next) VALUES(?,'live','',0,'',0,0)"
+	insertScope     = "INSERT INTO scope(id,name,place,epoch,seq,hash,fence,next) VALUES(" + freeNumber + ",?,'live','',0,'',0,0)"
 	insertEvent     = "INSERT INTO event(id,scope,kind,object,command,hash,line) VALUES(?,?,?,?,?,?,?)"
 	findObject      = "SELECT id FROM object WHERE scope=? AND kind=? AND name=?"
 	insertObject    = "INSERT INTO object(scope,kind,name,data) VALUES(?,?,?,?)"
@@ -25,6 +25,11 @@ const (
 	replaceEntry    = "INSERT OR REPLACE INTO entry(scope,list,key,object) VALUES(?,?,?,?)"
 	deleteEntry     = "DELETE FROM entry WHERE scope=? AND list=? AND key=?"
 )
+
+// freeNumber is past every list's, and past those of rows whose list was removed
+// behind the program's back: a new list must not run into what is left of it.
+const freeNumber = `1+max(ifnull((SELECT max(id) FROM scope),0),ifnull((SELECT max(id)>>40 FROM event),0),
+ ifnull((SELECT max(scope) FROM object),0),ifnull((SELECT max(scope) FROM entry),0))`
 
 // replay finds what a command did when it was committed before.
 func (b *batch) replay(sc *scope, c cadre.Command) (cadre.Receipt, bool, error) {

@@ -2,9 +2,11 @@ package sqlitestore
 
 import (
 	"context"
+	"database/sql/driver"
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"cadre"
 )
@@ -67,9 +69,13 @@ func (s *Store) auditOnce(ctx context.Context, anchors []cadre.Anchor) (*cadre.A
 }
 
 func (a *audit) find(s cadre.Scope, place, format string, args ...any) {
-	if len(a.report.Findings) < maxFindings {
-		a.report.Findings = append(a.report.Findings, cadre.Finding{Scope: s, Place: place, What: fmt.Sprintf(format, args...)})
-	}
+	a.add(cadre.Finding{Scope: s, Place: place, What: fmt.Sprintf(format, args...)})
+}
+
+// add reports findings, up to as many as can be read.
+func (a *audit) add(found ...cadre.Finding) {
+	room := maxFindings - len(a.report.Findings)
+	a.report.Findings = append(a.report.Findings, found[:min(room, len(found))]...)
 }
 
 // all looks at the file, then at every scope, in one read transaction.
@@ -92,19 +98,65 @@ func (a *audit) all() {
 	}
 	a.pages()
 	a.schema()
-	list, err := scopes(a.c)
+	known, list, err := a.rows()
 	if err != nil {
 		a.find("", "database", "the list of scopes cannot be read: %v", err)
 	}
-	known := map[cadre.Scope]bool{}
 	for _, sc := range list {
-		known[sc.name] = true
-		a.report.Scopes++
 		a.scope(sc)
 	}
 	if err == nil {
 		a.strays(known)
 	}
+}
+
+// rows reads every scope's row. One that cannot be read is a finding and does
+// not hide the others.
+func (a *audit) rows() (known map[cadre.Scope]bool, list []*scope, err error) {
+	known = map[cadre.Scope]bool{}
+	err = scopes(a.c, func(row []driver.Value) error {
+		name := cadre.Scope(text(row[0]))
+		known[name] = true
+		a.report.Scopes++
+		a.types(name, "scope "+string(name), row, "name TEXT", "id INTEGER", "place TEXT", "epoch TEXT", "seq INTEGER", "hash TEXT", "fence INTEGER", "next INTEGER")
+		sc, err := scanScope(name, row[1:])
+		if err != nil {
+			a.find(name, "scope "+string(name), "cannot be read: %v", err)
+			return nil
+		}
+		list = append(list, sc)
+		return nil
+	})
+	return known, list, err
+}
+
+// types finds columns that do not hold what they are declared to hold, each
+// declared as its name and type. Such a value may read the same here and still
+// equal nothing that a query asks for.
+func (a *audit) types(s cadre.Scope, place string, row []driver.Value, columns ...string) {
+	for i, column := range columns {
+		name, want, _ := strings.Cut(column, " ")
+		if have := typeOf(row[i]); have != want {
+			a.find(s, place, "has a %s that is stored as %s instead of %s: queries do not find it", name, have, want)
+		}
+	}
+}
+
+// typeOf is what SQLite calls the type of a value.
+func typeOf(v driver.Value) string {
+	switch v.(type) {
+	case nil:
+		return "NULL"
+	case int64:
+		return "INTEGER"
+	case float64:
+		return "REAL"
+	case string:
+		return "TEXT"
+	case []byte:
+		return "BLOB"
+	}
+	return fmt.Sprintf("%T", v)
 }
 
 // pages has SQLite check its own file.

@@ -1,6 +1,7 @@
 package sqlitestore
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -18,18 +19,28 @@ func (a *audit) scope(sc *scope) {
 	check := cadre.NewChainCheck(sc.name, a.anchors)
 	whole := a.chain(sc, check)
 	found := check.Finish()
-	a.report.Findings = append(a.report.Findings, found...)
+	a.add(found...)
 	if !whole || len(found) > 0 {
 		return
 	}
 	if head := check.State().Head(); head != sc.head {
 		a.find(sc.name, "scope "+string(sc.name), "says that the log stands at %s, and it stands at %s", describeHead(sc.head), describeHead(head))
 	}
-	if sc.place != cadre.Live && sc.place != cadre.Archive {
-		a.find(sc.name, "scope "+string(sc.name), "is in a place that does not exist: %q", sc.place)
-	}
+	a.place(sc, check.State())
 	if rows, ok := a.objects(sc, check.State()); ok {
 		a.entries(sc, check.State(), rows)
+	}
+}
+
+// place compares where the scope's row says that it is with its newest mark.
+func (a *audit) place(sc *scope, log *cadre.State) {
+	want := cadre.Live
+	o, err := log.Get((*cadre.Log)(nil).Ref())
+	if mark, ok := o.(*cadre.Log); err == nil && ok {
+		want = cmp.Or(mark.Where, want)
+	}
+	if sc.place != want {
+		a.find(sc.name, "scope "+string(sc.name), "says that the list is in the place %q, and the log says %q", sc.place, want)
 	}
 }
 
@@ -73,6 +84,7 @@ func (a *audit) chain(sc *scope, check *cadre.ChainCheck) bool {
 		line := data(r.val[6])
 		check.Add(last, text(r.val[5]), line)
 		a.report.Events++
+		a.types(sc.name, fmt.Sprintf("event %d", last), r.val, "id INTEGER", "scope INTEGER", "kind TEXT", "object TEXT", "command TEXT", "hash TEXT", "line BLOB")
 		a.columns(sc, last, r, line)
 	}
 }
@@ -119,6 +131,7 @@ func (a *audit) objects(sc *scope, log *cadre.State) (map[cadre.Ref]int64, bool)
 		}
 		a.report.Objects++
 		ref := cadre.Ref{Kind: cadre.Kind(text(r.val[1])), ID: text(r.val[2])}
+		a.types(sc.name, ref.String(), r.val, "id INTEGER", "kind TEXT", "name TEXT", "data BLOB")
 		seen[ref], err = number(r.val[0])
 		if err != nil {
 			a.find(sc.name, ref.String(), "cannot be read: %v", err)
@@ -173,6 +186,7 @@ func (a *audit) entries(sc *scope, log *cadre.State, rows map[cadre.Ref]int64) {
 			break
 		}
 		e := cadre.Entry{Index: cadre.Index(text(r.val[0])), Key: text(r.val[1])}
+		a.types(sc.name, "index "+string(e.Index), r.val, "list TEXT", "key BLOB", "object INTEGER")
 		row, known := want[e]
 		switch {
 		case !known:

@@ -12,24 +12,33 @@ import (
 //
 // An event's id is its scope's number and its own, so that the log of a scope is
 // one stretch of the table and needs no further index. The log cannot be changed
-// or removed through SQL. Only a scope that is marked as gone can be emptied,
-// and it can be marked so only when the last event of its log is a mark.
+// or removed through SQL, nor can an event be put in another's place: a REPLACE
+// fires no trigger on what it deletes. Only a scope that is marked as gone can be
+// emptied, and it can be marked so only when the newest event of its log says it.
+//
+// The tables are strict, because a name that is stored as bytes equals none that
+// is asked for, and what it names would be there and not be found.
 func migrations() []string {
 	return []string{`
 CREATE TABLE scope(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, place TEXT NOT NULL,
-  epoch TEXT NOT NULL, seq INTEGER NOT NULL, hash TEXT NOT NULL, fence INTEGER NOT NULL, next INTEGER NOT NULL);
+  epoch TEXT NOT NULL, seq INTEGER NOT NULL, hash TEXT NOT NULL, fence INTEGER NOT NULL, next INTEGER NOT NULL) STRICT;
 CREATE TABLE event(id INTEGER PRIMARY KEY, scope INTEGER NOT NULL, kind TEXT NOT NULL, object TEXT NOT NULL,
-  command TEXT NOT NULL, hash TEXT NOT NULL, line BLOB NOT NULL, CHECK(id>>40=scope));
+  command TEXT NOT NULL, hash TEXT NOT NULL, line BLOB NOT NULL, CHECK(id>>40=scope)) STRICT;
 CREATE INDEX event_object ON event(scope,kind,object);
 CREATE INDEX event_command ON event(scope,command);
 CREATE TABLE object(id INTEGER PRIMARY KEY, scope INTEGER NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL,
-  data BLOB NOT NULL, UNIQUE(scope,kind,name));
-CREATE TABLE entry(scope INTEGER, list TEXT, key BLOB, object INTEGER NOT NULL, PRIMARY KEY(scope,list,key)) WITHOUT ROWID;
+  data BLOB NOT NULL, UNIQUE(scope,kind,name)) STRICT;
+CREATE TABLE entry(scope INTEGER, list TEXT, key BLOB, object INTEGER NOT NULL, PRIMARY KEY(scope,list,key)) WITHOUT ROWID,STRICT;
+CREATE TRIGGER event_added BEFORE INSERT ON event WHEN EXISTS(SELECT 1 FROM event WHERE id=NEW.id)
+  BEGIN SELECT RAISE(ABORT,'the log cannot be changed'); END;
 CREATE TRIGGER event_kept BEFORE UPDATE ON event BEGIN SELECT RAISE(ABORT,'the log cannot be changed'); END;
 CREATE TRIGGER event_stays BEFORE DELETE ON event WHEN (SELECT place FROM scope WHERE id=OLD.scope) IS NOT 'gone'
   BEGIN SELECT RAISE(ABORT,'the log cannot be shortened'); END;
-CREATE TRIGGER scope_marked BEFORE UPDATE OF place ON scope WHEN NEW.place='gone'
-  AND (SELECT kind FROM event WHERE id=(NEW.id<<40)+NEW.seq) IS NOT 'log'
+CREATE TRIGGER scope_added BEFORE INSERT ON scope WHEN NEW.place IS NOT 'live'
+  BEGIN SELECT RAISE(ABORT,'a list begins live'); END;
+CREATE TRIGGER scope_marked BEFORE UPDATE OF id,place ON scope WHEN NEW.place='gone'
+  AND (SELECT CASE kind WHEN 'log' THEN json_extract(CAST(line AS TEXT),'$.after.where') END FROM event
+    WHERE id>NEW.id<<40 AND id<(NEW.id+1)<<40 ORDER BY id DESC LIMIT 1) IS NOT 'gone'
   BEGIN SELECT RAISE(ABORT,'the log does not say that the list is gone'); END;
 `}
 }

@@ -135,6 +135,9 @@ func (b *batch) open(sc *scope, c cadre.Command) (cadre.Snap, []cadre.Event, err
 	if err != nil {
 		return cadre.Snap{}, nil, err
 	}
+	if mark, ok := events[0].After.(*cadre.Log); ok && sc.place != cadre.Live {
+		mark.Where = sc.place // a lost event is not what brings a list back
+	}
 	return cadre.Overlay(snap, events), events, nil
 }
 

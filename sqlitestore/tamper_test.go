@@ -61,7 +61,17 @@ func lived(t testing.TB) string {
 	return dir
 }
 
-// raw runs SQL on a closed store's database, past the triggers.
+// What makes the tables take values of any type, and what takes it back.
+const (
+	loose = `PRAGMA writable_schema=1;
+		UPDATE sqlite_schema SET sql=replace(replace(sql,') STRICT',')/* STRICT*/'),',STRICT','/*,STRICT*/') WHERE type='table';
+		PRAGMA writable_schema=RESET`
+	strict = `PRAGMA writable_schema=1;
+		UPDATE sqlite_schema SET sql=replace(replace(sql,'/* STRICT*/',' STRICT'),'/*,STRICT*/',',STRICT') WHERE type='table';
+		PRAGMA writable_schema=RESET`
+)
+
+// raw runs SQL on a closed store's database, past the triggers and the types.
 func raw(t testing.TB, dir string, statements ...string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(dir, "cadre.db"))
@@ -86,8 +96,8 @@ func raw(t testing.TB, dir string, statements ...string) {
 	if err := rows.Err(); err != nil {
 		t.Fatal(err)
 	}
-	statements = append([]string{"PRAGMA ignore_check_constraints=1"}, statements...)
-	for _, st := range append(statements, triggers...) {
+	statements = append([]string{"PRAGMA ignore_check_constraints=1", loose}, statements...)
+	for _, st := range append(append(statements, triggers...), strict) {
 		if _, err := db.Exec(st); err != nil {
 			t.Fatalf("%s: %v", st, err)
 		}
@@ -167,6 +177,21 @@ func TestAuditFindsEveryTamper(t *testing.T) {
 		{"the row's number", "scope work", row("seq=12"), true},
 		{"the row's hash", "scope work", row("hash='beef'"), true},
 		{"the row's place", "scope work", row("place='elsewhere'"), false},
+		{"the row's place, to one that there is", "scope work", row("place='archive'"), false},
+		{"the row's name as bytes", "scope work", row("name=CAST(name AS BLOB)"), true},
+		{"the row's number as text", "scope work", row("seq='many'"), false},
+		{"the row's place as bytes", "scope work", row("place=CAST(place AS BLOB)"), false},
+		{"an event's object as bytes", "event 5", run("UPDATE event SET object=CAST(object AS BLOB) WHERE id=" + at(5)), false},
+		{"an event's command as bytes", "event 5", run("UPDATE event SET command=CAST(command AS BLOB) WHERE id=" + at(5)), false},
+		{"an event's kind as bytes", "event 5", run("UPDATE event SET kind=CAST(kind AS BLOB) WHERE id=" + at(5)), false},
+		{"an event's hash as bytes", "event 5", run("UPDATE event SET hash=CAST(hash AS BLOB) WHERE id=" + at(5)), false},
+		{"an event's list as bytes", "event 5", run("UPDATE event SET scope=CAST(CAST(scope AS TEXT) AS BLOB) WHERE id=" + at(5)), false},
+		{"an event's line as text", "event 5", run("UPDATE event SET line=CAST(line AS TEXT) WHERE id=" + at(5)), false},
+		{"an object's name as bytes", "task 3", run("UPDATE object SET name=CAST(name AS BLOB) WHERE name='3'"), false},
+		{"an object's kind as bytes", "task 3", run("UPDATE object SET kind=CAST(kind AS BLOB) WHERE name='3'"), false},
+		{"an object's data as text", "task 3", run("UPDATE object SET data=CAST(data AS TEXT) WHERE name='3'"), false},
+		{"an index key as text", "index ready", run("UPDATE entry SET key=CAST(key AS TEXT) WHERE list='ready'"), false},
+		{"an index name as bytes", "index ready", run("UPDATE entry SET list=CAST(list AS BLOB) WHERE list='ready'"), false},
 		{"the row removed", "event 1", run("DELETE FROM scope WHERE name='work'"), true},
 		{"the list removed", "event 1", run("DELETE FROM event WHERE id>"+at(0)+" AND id<"+at(1000), "DELETE FROM object WHERE scope=(SELECT id FROM scope WHERE name='work')",
 			"DELETE FROM entry WHERE scope=(SELECT id FROM scope WHERE name='work')", "DELETE FROM scope WHERE name='work'"), true},
@@ -194,6 +219,58 @@ func TestAuditFindsEveryTamper(t *testing.T) {
 			checkEpoch(t, s, c.proved)
 		})
 	}
+}
+
+// An archived list whose row says that it is live is in the way again, and its
+// log does not say who brought it back.
+func TestAuditFindsPlaceOfArchivedList(t *testing.T) {
+	dir := lived(t)
+	s := open(t, dir)
+	if _, err := s.Move(t.Context(), list, command("archive"), cadre.Dest{Where: cadre.Archive}); err != nil {
+		t.Fatal(err)
+	}
+	if r := audit(t, s); len(r.Findings) > 0 {
+		t.Fatalf("an archived list: %+v", r.Findings)
+	}
+	raw(t, dir, "UPDATE scope SET place='live' WHERE name='work'")
+	if r := audit(t, s); !names(r, "scope work") {
+		t.Fatalf("no finding names the row: %+v", r.Findings)
+	}
+	raw(t, dir, "UPDATE scope SET place='archive' WHERE name='work'", "DELETE FROM event WHERE id="+at(14))
+	if _, err := s.Move(t.Context(), list, command("rename"), cadre.Dest{Name: "renamed"}); err != nil {
+		t.Fatal(err)
+	}
+	if r := audit(t, s); len(r.Findings) > 0 {
+		t.Fatalf("an archived list that lost an event and says so: %+v", r.Findings)
+	}
+}
+
+// One row that cannot be read must not hide what is wrong with another list, nor
+// must any number of findings make a report that nobody can read.
+func TestAuditGoesOnPastABadRow(t *testing.T) {
+	dir := lived(t)
+	raw(t, dir, "UPDATE scope SET seq='many' WHERE name='beside'", "UPDATE event SET hash='00' WHERE id="+at(5))
+	s := open(t, dir)
+	if r := audit(t, s); !names(r, "event 5") || r.Scopes != 2 {
+		t.Fatalf("the bad row hides the other list: %+v", r)
+	}
+	for i := range 300 {
+		do(t, s, cadre.Scope(fmt.Sprintf("many-%d", i)), &cadre.TaskAdd{Subject: "one"})
+	}
+	raw(t, dir, "UPDATE event SET hash='00'")
+	if n := len(audit(t, s).Findings); n != 200 {
+		t.Fatalf("the report has %d findings", n)
+	}
+}
+
+// A list whose row was removed leaves its events: the next list must not get its
+// number.
+func TestNewListBesideStrayRows(t *testing.T) {
+	dir := lived(t)
+	raw(t, dir, "DELETE FROM scope WHERE name='beside'")
+	s := open(t, dir)
+	do(t, s, "new", &cadre.TaskAdd{Subject: "first"})
+	do(t, s, "newer", &cadre.TaskAdd{Subject: "first"})
 }
 
 func audit(t testing.TB, s *sqlitestore.Store, anchors ...cadre.Anchor) *cadre.AuditReport {

@@ -2,6 +2,7 @@ package sqlitestore
 
 import (
 	"context"
+	"database/sql/driver"
 	"iter"
 
 	"cadre"
@@ -99,11 +100,13 @@ func (s *Store) Scopes(ctx context.Context) iter.Seq2[cadre.ScopeInfo, error] {
 	return func(yield func(cadre.ScopeInfo, error) bool) {
 		var all []cadre.ScopeInfo
 		err := s.read(ctx, "", "listing", func(c *conn, _ *scope) error {
-			list, err := scopes(c)
-			for _, sc := range list {
-				all = append(all, cadre.ScopeInfo{Scope: sc.name, Where: sc.place, Head: sc.head})
-			}
-			return err
+			return scopes(c, func(row []driver.Value) error {
+				sc, err := scanScope(cadre.Scope(text(row[0])), row[1:])
+				if err == nil {
+					all = append(all, cadre.ScopeInfo{Scope: sc.name, Where: sc.place, Head: sc.head})
+				}
+				return err
+			})
 		})
 		if err != nil {
 			yield(cadre.ScopeInfo{}, err)
@@ -117,23 +120,20 @@ func (s *Store) Scopes(ctx context.Context) iter.Seq2[cadre.ScopeInfo, error] {
 	}
 }
 
-// scopes reads every scope's row.
-func scopes(c *conn) ([]*scope, error) {
+// scopes hands over every scope's row: its name, and what scanScope takes.
+func scopes(c *conn, add func([]driver.Value) error) error {
 	r, err := c.query(context.Background(), listScopes)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer r.close()
-	var all []*scope
 	for {
 		ok, err := r.next()
 		if !ok || err != nil {
-			return all, err
+			return err
 		}
-		sc, err := scanScope(cadre.Scope(text(r.val[0])), r.val[1:])
-		if err != nil {
-			return all, err
+		if err := add(r.val); err != nil {
+			return err
 		}
-		all = append(all, sc)
 	}
 }
