@@ -17,19 +17,40 @@ func (p *program) manCommand() *cobra.Command {
 			if len(args) != 1 {
 				return usage("cadre man ~/.local/share/man/man1", "man takes one FOLDER")
 			}
-			if err := os.MkdirAll(args[0], 0o755); err != nil {
-				return cadre.Fault(err, "choose another folder", "making the folder")
+			if err := p.checkOptions(); err != nil {
+				return err
 			}
-			return p.eachCommand(p.root, func(cmd *cobra.Command) error {
-				path := filepath.Join(args[0], pageName(cmd)+".1")
-				if err := os.WriteFile(path, []byte(p.manPage(cmd)), 0o644); err != nil {
-					return cadre.Fault(err, "choose another folder", "writing a manual page")
-				}
-				p.printf("%s\n", path)
-				return nil
-			})
+			written, err := p.writeManual(args[0])
+			switch {
+			case err != nil:
+				return err
+			case p.json:
+				return p.writeJSON(written)
+			case p.jsonl:
+				return p.writeLines(written)
+			}
+			for _, path := range written {
+				p.writeID(path)
+			}
+			return nil
 		},
 	}
+}
+
+// writeManual writes a page for every command and gives the files.
+func (p *program) writeManual(dir string) (written []string, err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, cadre.Fault(err, "choose another folder", "making the folder")
+	}
+	err = p.eachCommand(p.root, func(cmd *cobra.Command) error {
+		path := filepath.Join(dir, pageName(cmd)+".1")
+		if err := os.WriteFile(path, []byte(p.manPage(cmd)), 0o644); err != nil {
+			return cadre.Fault(err, "choose another folder", "writing a manual page")
+		}
+		written = append(written, path)
+		return nil
+	})
+	return written, err
 }
 
 // eachCommand visits a command and everything below it.

@@ -48,6 +48,9 @@ func (p *program) versionCommand() *cobra.Command {
 			if err := noArgs(cmd, args); err != nil {
 				return err
 			}
+			if err := p.checkOptions(); err != nil {
+				return err
+			}
 			v := thisVersion()
 			if p.json || p.jsonl {
 				return p.writeJSON(v)

@@ -25,6 +25,9 @@ Standard output is data and standard error is talk. With ` + "`--json`" + ` an a
 ` + "`" + `{"error":{"code","message","hint","rule"}}` + "`" + ` on standard output. ` + "`cadre`" + ` alone shows one screen: what needs you, who does
 what, what changed since you last looked, and what to type next.
 
+` + "`help`, `--help` and `completion`" + ` are for people and shells and write text whatever is asked for. A noun alone, as in
+` + "`cadre task`" + `, shows its help too, and is a usage error with ` + "`--json`, `--jsonl` or `--quiet`" + `.
+
 `
 
 const exitTable = `## Exit codes

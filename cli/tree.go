@@ -90,6 +90,8 @@ func (p *program) nounCommand(noun string) *cobra.Command {
 				return p.unknownCommand(cmd, args)
 			case noun == "todo":
 				return p.carryOut(cmd.Context(), "todo show", &cadre.TodoShow{})
+			case p.json || p.jsonl || p.quiet:
+				return usage("cadre "+noun+" --help", "%s alone has no answer for a program: name what to do", noun)
 			}
 			return cmd.Help()
 		},
