@@ -8,32 +8,32 @@ import (
 )
 
 // describe says in words what an event changed. The result is safe to print.
-func describe(e cadre.Event) string {
+func (pg *page) describe(e cadre.Event) string {
 	switch after := e.After.(type) {
 	case nil:
 		return "removed"
 	case *cadre.Task:
 		before, _ := e.Before.(*cadre.Task)
-		return describeTask(before, after, changedFields(e))
+		return pg.describeTask(before, after, changedFields(e))
 	case *cadre.Message:
-		return describeMessage(e.Before, after)
+		return pg.describeMessage(e.Before, after)
 	case *cadre.Member:
 		if before, ok := e.Before.(*cadre.Member); ok {
-			return describeMember(before, after)
+			return pg.describeMember(before, after)
 		}
 		return "joined as " + line(string(after.Role))
 	case *cadre.Ask:
 		if e.Before == nil {
-			return line(after.From) + " asks (" + line(string(after.Kind)) + "): " + firstLine(after.Text)
+			return line(after.From) + " asks (" + line(string(after.Kind)) + "): " + pg.brief(after.Text)
 		}
-		return said(line(string(after.State)), after.Answer)
+		return pg.said(line(string(after.State)), after.Answer)
 	case *cadre.Comment:
-		return "on task " + line(string(after.Task)) + ": " + firstLine(after.Content)
+		return "on task " + line(string(after.Task)) + ": " + pg.brief(after.Content)
 	case *cadre.Reference:
 		return line(string(after.A)) + " has to do with " + line(string(after.B))
 	case *cadre.Team:
 		if e.Before == nil {
-			return said("created", after.Description)
+			return pg.said("created", after.Description)
 		}
 	case *cadre.Todo:
 		return count(len(after.Items), "todo") + " of " + line(after.Owner)
@@ -44,19 +44,24 @@ func describe(e cadre.Event) string {
 	case *cadre.Token:
 		return "for " + line(after.Member) + " (" + line(string(after.Role)) + ")"
 	}
-	return fieldList(changedFields(e), e.Before, e.After)
+	return pg.fieldList(changedFields(e), e.Before, e.After)
 }
 
-func said(what, words string) string {
+func (pg *page) said(what, words string) string {
 	if words == "" {
 		return what
 	}
-	return what + ": " + firstLine(words)
+	return what + ": " + pg.brief(words)
 }
 
-// firstLine is the beginning of a text, safe for one line.
-func firstLine(s string) string {
-	first, rest, more := strings.Cut(strings.TrimSpace(s), "\n")
+// brief is a text on one line: on a terminal its beginning, elsewhere all of it
+// with its line breaks made visible, because what reads it there cannot ask again.
+func (pg *page) brief(s string) string {
+	s = strings.TrimSpace(s)
+	if pg.cols == 0 {
+		return line(s)
+	}
+	first, rest, more := strings.Cut(s, "\n")
 	if more && strings.TrimSpace(rest) != "" {
 		first += " …"
 	}
@@ -79,7 +84,7 @@ const touched = "touched"
 
 // describeTask says what happened to a task: its creation, its new status, and
 // whatever else a person would call a change.
-func describeTask(before, after *cadre.Task, fields []string) string {
+func (pg *page) describeTask(before, after *cadre.Task, fields []string) string {
 	if before == nil {
 		words := []string{"created: " + line(after.Subject)}
 		if after.Owner != "" {
@@ -105,7 +110,7 @@ func describeTask(before, after *cadre.Task, fields []string) string {
 	}
 	told := []string{"status", "owner", "openBlockers", "blockedBy", "version", "updatedAt", "startedAt", "completedAt", "fence", "lease", "unblocked"}
 	rest := slices.DeleteFunc(slices.Clone(fields), func(f string) bool { return slices.Contains(told, f) })
-	if list := fieldList(rest, before, after); list != "" {
+	if list := pg.fieldList(rest, before, after); list != "" {
 		words = append(words, list)
 	}
 	if len(words) == 0 {
@@ -135,11 +140,11 @@ func orNothing(s string) string {
 	return s
 }
 
-func describeMessage(before cadre.Object, m *cadre.Message) string {
+func (pg *page) describeMessage(before cadre.Object, m *cadre.Message) string {
 	old, _ := before.(*cadre.Message)
 	switch {
 	case old == nil:
-		return line(m.From) + " to " + line(m.To) + ": " + firstLine(m.Text)
+		return line(m.From) + " to " + line(m.To) + ": " + pg.brief(m.Text)
 	case m.Dead != "" && old.Dead == "":
 		return "dead: " + line(m.Dead)
 	}
@@ -155,12 +160,12 @@ func describeMessage(before cadre.Object, m *cadre.Message) string {
 	return state + " by " + line(m.To)
 }
 
-func describeMember(before, after *cadre.Member) string {
+func (pg *page) describeMember(before, after *cadre.Member) string {
 	if before.State != after.State {
-		return said(line(string(before.State))+" → "+line(string(after.State)), after.Evidence)
+		return pg.said(line(string(before.State))+" → "+line(string(after.State)), after.Evidence)
 	}
 	if before.Role != after.Role {
 		return "is " + line(string(after.Role)) + " now"
 	}
-	return said("changed", after.Evidence)
+	return pg.said("changed", after.Evidence)
 }

@@ -9,14 +9,14 @@ import (
 	"cadre"
 )
 
-// fieldList says how fields changed: short values by value, long ones by name.
-func fieldList(fields []string, before, after cadre.Object) string {
+// fieldList says how fields changed: by value, on a terminal long ones by name.
+func (pg *page) fieldList(fields []string, before, after cadre.Object) string {
 	was, is := imageFields(before), imageFields(after)
 	var words []string
 	for _, f := range fields {
-		old, now := shortValue(was[f]), shortValue(is[f])
+		old, now := pg.shortValue(was[f]), pg.shortValue(is[f])
 		switch {
-		case len(old)+len(now) > 60:
+		case pg.cols > 0 && len(old)+len(now) > 60:
 			words = append(words, f+" changed")
 		case now == "" || now == "null":
 			words = append(words, f+" "+old+" removed")
@@ -41,10 +41,10 @@ func imageFields(o cadre.Object) map[string]json.RawMessage {
 
 // shortValue shows a field's value in the words of a person: of a result what it
 // says, of a list its elements, of a map its pairs.
-func shortValue(raw json.RawMessage) string {
+func (pg *page) shortValue(raw json.RawMessage) string {
 	var result cadre.Result
 	if json.Unmarshal(raw, &result) == nil && result.Summary != "" {
-		return firstLine(result.Summary)
+		return pg.brief(result.Summary)
 	}
 	var list []string
 	if json.Unmarshal(raw, &list) == nil {

@@ -181,6 +181,35 @@ func TestHostileTextNeverReachesTheTerminal(t *testing.T) {
 	}
 }
 
+// TestNothingIsCutWithoutATerminal: what reads a pipe gets every line of a text, on
+// one line of its own.
+func TestNothingIsCutWithoutATerminal(t *testing.T) {
+	w := newTerminal(t)
+	long := "first\nsecond\n\nlast " + strings.Repeat("word ", 30) + "end"
+	w.must("team", "create", "whole")
+	w.must("--as", "bob", "team", "join", "whole")
+	w.must("task", "add", "one")
+	w.must("task", "comment", "1", long)
+	w.must("msg", "send", "bob", long)
+	w.must("--as", "bob", "ask", "for", "question", long)
+	w.must("task", "update", "1", "-d", long)
+	w.must("task", "done", "1", "--result", long)
+	want := strings.ReplaceAll(long, "\n", `\n`)
+	for _, test := range []struct {
+		args []string
+		n    int // how often the text is to be seen
+	}{
+		{[]string{"log"}, 5}, {[]string{"diff", "1"}, 4}, {[]string{"ask", "list"}, 1}, {[]string{"blame", "1"}, 2}, {nil, 2},
+	} {
+		if out, _ := w.pipe(test.args...); strings.Count(out, want) < test.n {
+			t.Errorf("%v shows it %d times, want %d:\n%s", test.args, strings.Count(out, want), test.n, out)
+		}
+		if out, _ := w.run(test.args...); strings.Contains(out, want) {
+			t.Errorf("%v does not fit the terminal:\n%s", test.args, out)
+		}
+	}
+}
+
 func TestLongImportShowsHowFarItIs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("imports many tasks")

@@ -75,7 +75,7 @@ func (pg *page) askList(asks []*cadre.Ask) {
 	}
 	t := newTable("ID", "STATE", "KIND", "FROM", ">AGE", "TASK", "TEXT")
 	for _, a := range asks {
-		t.add(text(string(a.ID)), askState(a.State), text(string(a.Kind)), text(a.From), faint(pg.age(a.AskedAt)), text(string(a.Task)), text(firstLine(a.Text)))
+		t.add(text(string(a.ID)), askState(a.State), text(string(a.Kind)), text(a.From), faint(pg.age(a.AskedAt)), text(string(a.Task)), text(pg.brief(a.Text)))
 	}
 	t.print(pg)
 }

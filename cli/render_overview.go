@@ -58,7 +58,7 @@ func (pg *page) needs(needs []coord.Need) {
 	t := newTable("", ">", "", "")
 	t.indent = "  "
 	for _, n := range needs {
-		t.add(cell{"!", yellow}, faint(pg.age(n.Since)), cell{line(n.Command), cyan}, cell{text: firstLine(n.What)})
+		t.add(cell{"!", yellow}, faint(pg.age(n.Since)), cell{line(n.Command), cyan}, cell{text: pg.brief(n.What)})
 	}
 	t.print(pg)
 }
@@ -129,7 +129,7 @@ func (pg *page) news(v *coord.OverviewView) {
 	t := newTable(">", "", "", "")
 	t.indent = "  "
 	for _, e := range v.Changes {
-		t.add(faint(pg.age(e.Time)), text(actorText(e.Actor)), text(objectText(e.Object)), cell{text: describe(e)})
+		t.add(faint(pg.age(e.Time)), text(actorText(e.Actor)), text(objectText(e.Object)), cell{text: pg.describe(e)})
 	}
 	t.print(pg)
 }

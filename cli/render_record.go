@@ -22,7 +22,7 @@ func (pg *page) eventTable(events []cadre.Event, indent string) *table {
 		t.indent = indent
 	}
 	for _, e := range events {
-		t.add(faint(eventID(e)), faint(pg.clock(e.Time)), text(actorText(e.Actor)), text(e.Verb), faint(objectText(e.Object)), cell{text: describe(e)})
+		t.add(faint(eventID(e)), faint(pg.clock(e.Time)), text(actorText(e.Actor)), text(e.Verb), faint(objectText(e.Object)), cell{text: pg.describe(e)})
 	}
 	return t
 }
@@ -54,7 +54,7 @@ func (pg *page) eventLine(e cadre.Event) {
 	who, verb := termtext.Pad(line(actorText(e.Actor)), 10, false), termtext.Pad(line(e.Verb), 12, false)
 	object := termtext.Pad(line(objectText(e.Object)), 7, false)
 	used := termtext.Width(seq+when+who+verb+object) + 5*gutter
-	pg.printf("%s  %s  %s  %s  %s  %s\n", pg.paint(dim, seq), pg.paint(dim, when), who, verb, pg.paint(dim, object), pg.fit(describe(e), used))
+	pg.printf("%s  %s  %s  %s  %s  %s\n", pg.paint(dim, seq), pg.paint(dim, when), who, verb, pg.paint(dim, object), pg.fit(pg.describe(e), used))
 }
 
 func (pg *page) blame(lines []cadre.BlameLine) {
@@ -64,7 +64,7 @@ func (pg *page) blame(lines []cadre.BlameLine) {
 		if derived(l) {
 			continue
 		}
-		t.add(text(l.Field), text(actorText(e.Actor)), faint(pg.age(e.Time)), faint(eventID(e)), text(e.Verb), cell{text: shortValue(l.Value)})
+		t.add(text(l.Field), text(actorText(e.Actor)), faint(pg.age(e.Time)), faint(eventID(e)), text(e.Verb), cell{text: pg.shortValue(l.Value)})
 	}
 	t.print(pg)
 }
@@ -93,7 +93,7 @@ func (pg *page) diff(d *coord.DiffView) {
 		case isGone(c.After):
 			mark = cell{"-", red}
 		}
-		what := describe(cadre.Event{Object: c.Object, Before: c.Before, After: c.After})
+		what := pg.describe(cadre.Event{Object: c.Object, Before: c.Before, After: c.After})
 		if what == touched { // changed there and back again
 			continue
 		}
