@@ -144,16 +144,15 @@ func checkAnchors(in io.Reader, name string, trusted []string) (anchors []cadre.
 	if err != nil || len(data) > maxAnchorsFile {
 		return nil, "cannot be read as an anchor"
 	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
 	var doc anchorDoc
-	if err := dec.Decode(&doc); err != nil || doc.Format != anchorFormat || dec.More() {
+	if json.Unmarshal(data, &doc) != nil || doc.Format != anchorFormat || !saysOnly(data, doc) {
 		return nil, "is not a document of cadre audit anchor"
 	}
 	public, err := hex.DecodeString(doc.PublicKey)
 	signature, err2 := hex.DecodeString(doc.Signature)
 	signed, err3 := doc.signed()
-	if err != nil || err2 != nil || err3 != nil || len(public) != ed25519.PublicKeySize || !ed25519.Verify(public, signed, signature) {
+	whole := err == nil && err2 == nil && err3 == nil && len(public) == ed25519.PublicKeySize
+	if !whole || hex.EncodeToString(signature) != doc.Signature || !ed25519.Verify(public, signed, signature) {
 		return nil, "was changed: its signature does not fit"
 	}
 	if !containsFold(trusted, doc.PublicKey) {
@@ -163,6 +162,17 @@ func checkAnchors(in io.Reader, name string, trusted []string) (anchors []cadre.
 		doc.Anchors[i].From = name
 	}
 	return doc.Anchors, ""
+}
+
+// saysOnly says whether a file is this document and nothing else, but for its
+// layout. The signature is over what was understood: a key that stands twice, in
+// other letters or beside the known ones would be read by others and signed by
+// nobody.
+func saysOnly(data []byte, doc anchorDoc) bool {
+	var have, want bytes.Buffer
+	enc := json.NewEncoder(&want)
+	enc.SetEscapeHTML(false) // as it is written
+	return json.Compact(&have, data) == nil && enc.Encode(doc) == nil && bytes.Equal(have.Bytes(), bytes.TrimSpace(want.Bytes()))
 }
 
 func containsFold(list []string, s string) bool {

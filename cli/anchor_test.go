@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"encoding/hex"
 	"encoding/json"
@@ -38,6 +39,13 @@ func TestCheckAnchors(t *testing.T) {
 	if wrong != "" || len(anchors) != 1 || anchors[0].From != "kept.json" || anchors[0].Head.Seq != 7 {
 		t.Fatalf("checkAnchors() = %+v, %q", anchors, wrong)
 	}
+	var laidOut bytes.Buffer
+	if err := json.Indent(&laidOut, []byte(good+"\n"), "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	if _, wrong := checkAnchors(&laidOut, "kept.json", []string{public}); wrong != "" {
+		t.Errorf("the same document laid out for a person %s", wrong)
+	}
 	other, _ := signedDoc(t, 'b')
 	for name, doc := range map[string]string{
 		"another key":   other,
@@ -47,6 +55,12 @@ func TestCheckAnchors(t *testing.T) {
 		"unknown field": strings.Replace(good, `"format"`, `"more":1,"format"`, 1),
 		"no signature":  good[:strings.Index(good, `,"signature"`)] + "}",
 		"two documents": good + good,
+		"key twice":     strings.Replace(good, `"seq":7`, `"seq":9,"seq":7`, 1),
+		"format twice":  strings.Replace(good, `{"format"`, `{"format":"cadre-anchor/2","format"`, 1),
+		"other letters": strings.Replace(good, `"format"`, `"FORMAT"`, 1),
+		"a bracket":     good + "]",
+		"a brace":       good + "}",
+		"from":          strings.Replace(good, `"head"`, `"from":"","head"`, 1),
 		"cut":           good[:len(good)/2],
 		"empty":         "",
 	} {
