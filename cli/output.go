@@ -23,8 +23,7 @@ func (p *program) writeJSON(v any) error {
 		return p.writeList(list)
 	}
 	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
+	enc := encoder(&buf, v)
 	if p.outTerm {
 		enc.SetIndent("", "  ")
 	}
@@ -32,6 +31,18 @@ func (p *program) writeJSON(v any) error {
 		return fmt.Errorf("encoding the answer: %w", err)
 	}
 	return p.writeData(buf.Bytes())
+}
+
+// encoder writes characters as they are, where JSON allows it. Events are written
+// as they are stored, so that whoever reads them can compute their hashes.
+func encoder(out io.Writer, v any) *json.Encoder {
+	enc := json.NewEncoder(out)
+	switch v.(type) {
+	case cadre.Event, []cadre.Event:
+	default:
+		enc.SetEscapeHTML(false)
+	}
+	return enc
 }
 
 // writeData writes JSON that is encoded already. On a terminal nothing in it acts.
@@ -56,8 +67,7 @@ func (p *program) writeID(id string) {
 // otherwise be in memory several times.
 func (p *program) writeList(list reflect.Value) error {
 	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
+	enc := encoder(&buf, nil)
 	p.out.WriteByte('[')
 	for i := range list.Len() {
 		if i > 0 {
@@ -119,9 +129,7 @@ func (p *program) writeLine(v any) error {
 	if p.outTerm {
 		out = &buf
 	}
-	enc := json.NewEncoder(out)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	if err := encoder(out, v).Encode(v); err != nil {
 		return fmt.Errorf("encoding the answer: %w", err)
 	}
 	return p.writeData(buf.Bytes())
