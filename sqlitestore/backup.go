@@ -7,37 +7,78 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"cadre"
 )
 
 // Backup writes a whole copy of the database to a new file while the store is in
-// use. A file that exists is never written over.
+// use. A file that exists is never written over. The copy gets its name when it
+// is whole and durable: what a process leaves that was killed has another.
 func (s *Store) Backup(ctx context.Context, path string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return cadre.Refuse(cadre.RuleExists, "cadre backup "+path+".new", "%s already exists", path)
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return cadre.Fault(err, "pwd", "finding the folder of the backup")
 	}
-	if err == nil {
-		err = f.Close()
+	exists := cadre.Refuse(cadre.RuleExists, "cadre backup "+path+".new", "%s already exists", path)
+	if _, err := os.Lstat(path); err == nil {
+		return exists
 	}
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".unfinished-*")
 	if err != nil {
 		return cadre.Fault(err, "ls -ld "+filepath.Dir(path), "creating the backup")
 	}
-	if err := s.copyTo(ctx, path); err != nil {
-		return errors.Join(s.fault(err, "writing the backup"), os.Remove(path))
+	temp := f.Name()
+	err = f.Close()
+	if err == nil {
+		err = s.copyTo(ctx, temp)
 	}
-	return nil
+	if err == nil {
+		err = publish(temp, path)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		err = exists
+	}
+	if err != nil {
+		err = s.fault(err, "writing the backup")
+		if gone := os.Remove(temp); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
+	}
+	return err
 }
 
-func (s *Store) copyTo(ctx context.Context, path string) error {
-	path, err := filepath.Abs(path)
+// publish gives a file its name, unless something else has that name, and
+// makes that durable. A link never replaces anything; where a file system has no
+// links, looking first must do.
+func publish(temp, path string) error {
+	err := os.Link(temp, path)
+	switch {
+	case err == nil:
+		err = os.Remove(temp)
+	case errors.Is(err, fs.ErrExist):
+		return err
+	default:
+		if _, taken := os.Lstat(path); taken == nil {
+			return fs.ErrExist
+		}
+		err = os.Rename(temp, path)
+	}
+	if err != nil || runtime.GOOS == "windows" { // where folders cannot be synced
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {
 		return err
 	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// copyTo writes the copy into an empty file.
+func (s *Store) copyTo(ctx context.Context, path string) error {
 	c, err := s.connect(ctx)
 	if err != nil {
 		return err

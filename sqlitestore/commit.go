@@ -47,14 +47,16 @@ func (s *Store) unlock() {
 // that cannot be written does not take the others with it.
 func (s *Store) alone(b *batch, c *conn) bool {
 	healthy := true
-	b.err = nil
+	b.err, b.scopes, b.ended = nil, nil, nil
 	for i, t := range b.taken {
 		one := s.transact(c, t.request, func() *request { return nil })
 		b.taken[i] = one.taken[0]
 		if one.err != nil {
 			b.taken[i].receipt, b.taken[i].err = cadre.Receipt{}, one.err
 			healthy = false
+			continue
 		}
+		one.wake()
 	}
 	return healthy
 }
@@ -85,7 +87,10 @@ func (s *Store) transact(c *conn, r *request, next func() *request) *batch {
 	for ; r != nil; r = next() {
 		t := taken{request: r}
 		if b.err == nil {
-			t.receipt, t.err, b.err = b.run(r)
+			b.err = guard(func() (failed error) {
+				t.receipt, t.err, failed = b.run(r)
+				return failed
+			})
 		}
 		b.taken = append(b.taken, t)
 		if b.err != nil || len(b.taken) == maxCommands || time.Since(began) > maxTime {
@@ -93,7 +98,7 @@ func (s *Store) transact(c *conn, r *request, next func() *request) *batch {
 		}
 	}
 	if b.err == nil {
-		b.err = b.finish()
+		b.err = guard(b.finish)
 	}
 	if b.err != nil {
 		_ = c.exec("ROLLBACK") // fails where SQLite has done so itself
@@ -102,6 +107,17 @@ func (s *Store) transact(c *conn, r *request, next func() *request) *batch {
 	}
 	b.record()
 	return b
+}
+
+// guard makes an error of a panic. What was being written is then not known, so
+// the transaction fails; the lock is given up and the callers hear of it.
+func guard(do func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = cadre.Fault(fmt.Errorf("panic: %v", p), "cadre audit verify", "writing to the database")
+		}
+	}()
+	return do()
 }
 
 // run decides one command and writes its events. A refusal is the command's own;
@@ -184,8 +200,8 @@ func (b *batch) record() {
 	}
 }
 
-// answer tells the callers, after the lock is free.
-func (b *batch) answer() {
+// wake tells those who follow a scope that it changed.
+func (b *batch) wake() {
 	for _, name := range b.ended {
 		b.s.signals.wake(headName(name))
 	}
@@ -193,6 +209,13 @@ func (b *batch) answer() {
 		if sc.changed {
 			b.s.signals.wake(headName(name))
 		}
+	}
+}
+
+// answer tells the followers and the callers, after the lock is free.
+func (b *batch) answer() {
+	if b.err == nil {
+		b.wake()
 	}
 	for _, t := range b.taken {
 		if b.err != nil {

@@ -8,21 +8,32 @@ import (
 
 // connect gives a connection that nobody else uses.
 func (s *Store) connect(ctx context.Context) (*conn, error) {
+	c, ready, err := s.take()
+	if c != nil || err != nil {
+		return c, err
+	}
+	if !ready {
+		return s.first(ctx)
+	}
+	return s.dial()
+}
+
+// take gives a connection that waits, nil where none does, and says whether the
+// database has this program's version.
+func (s *Store) take() (c *conn, ready bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, errClosed
+		return nil, false, errClosed
 	}
 	if n := len(s.idle); n > 0 {
-		c := s.idle[n-1]
+		c = s.idle[n-1]
 		s.idle = s.idle[:n-1]
-		return c, nil
 	}
-	if !s.ready {
-		if err := s.setAside(ctx); err != nil {
-			return nil, s.fault(err, "opening the database")
-		}
-	}
+	return c, s.ready, nil
+}
+
+func (s *Store) dial() (*conn, error) {
 	c, err := dial(filepath.Join(s.dir, dbName), "")
 	if err != nil {
 		return nil, s.fault(err, "opening the database")
@@ -31,14 +42,50 @@ func (s *Store) connect(ctx context.Context) (*conn, error) {
 		_ = c.close()
 		return nil, s.fault(err, "opening the database")
 	}
-	if !s.ready {
-		if err := s.migrate(ctx, c); err != nil {
-			_ = c.close()
-			return nil, err
-		}
-		s.ready = true
-	}
 	return c, nil
+}
+
+// first opens the first connection, and brings the database to this program's
+// version. It may wait for another process, so it is one caller at a time, each
+// no longer than its context, and Close ends the wait.
+func (s *Store) first(ctx context.Context) (*conn, error) {
+	select {
+	case s.opening <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer func() { <-s.opening }()
+	if c, ready, err := s.take(); c != nil || err != nil {
+		return c, err
+	} else if ready {
+		return s.dial()
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(s.ending, func() { cancel(errClosed) })()
+	if err := s.setAside(ctx); err != nil {
+		return nil, s.ended(ctx, s.fault(err, "opening the database"))
+	}
+	c, err := s.dial()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.migrate(ctx, c); err != nil {
+		_ = c.close()
+		return nil, s.ended(ctx, err)
+	}
+	s.mu.Lock()
+	s.ready = true
+	s.mu.Unlock()
+	return c, nil
+}
+
+// ended gives the error of a wait, which is Close's where that ended it.
+func (s *Store) ended(ctx context.Context, err error) error {
+	if errors.Is(context.Cause(ctx), errClosed) {
+		return errClosed
+	}
+	return err
 }
 
 // settings of every connection. A write-ahead log that one large import blew up
@@ -71,6 +118,8 @@ func (s *Store) Close() error {
 	if closed {
 		return nil
 	}
+	s.end()
+	s.opening <- struct{}{} // whoever opens uses the files that are closed below
 	s.signals.close()
 	if s.brief && s.walSize() < maxWAL {
 		idle = nil

@@ -3,6 +3,7 @@ package sqlitestore
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"iter"
 
 	"cadre"
@@ -89,7 +90,14 @@ func (s *source) block(r *rows, n int) *block {
 	return b
 }
 
+// decode decodes the images. It may run in a goroutine of its own, where a panic
+// would end the process: it is the fault of the image that it met.
 func (b *block) decode(o *objects) {
+	defer func() {
+		if p := recover(); p != nil {
+			b.broken = cadre.Fault(fmt.Errorf("panic: %v", p), "cadre audit verify", "reading an object of the database")
+		}
+	}()
 	var kind cadre.Kind
 	plan := o.plan(kind)
 	for i, image := range b.images {

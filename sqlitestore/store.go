@@ -19,6 +19,7 @@
 package sqlitestore
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -49,6 +50,10 @@ type Store struct {
 	signals    signals
 	objects    objects
 	watch      watch
+
+	opening chan struct{}   // holds one while the first connection is made
+	ending  context.Context // ends with Close
+	end     context.CancelFunc
 
 	mu     sync.Mutex
 	idle   []*conn
@@ -92,7 +97,8 @@ func Open(dir string, options ...Option) (*Store, error) {
 	if err != nil {
 		return nil, cadre.Fault(err, "ls -ld "+dir, "opening the state folder")
 	}
-	s := &Store{dir: dir, root: root, migrations: migrations()}
+	s := &Store{dir: dir, root: root, migrations: migrations(), opening: make(chan struct{}, 1)}
+	s.ending, s.end = context.WithCancel(context.Background())
 	for _, o := range options {
 		o(s)
 	}
