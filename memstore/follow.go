@@ -16,7 +16,9 @@ func (s *Store) Events(ctx context.Context, name cadre.Scope, after cadre.Head, 
 				err = ctx.Err()
 			}
 			if err != nil {
-				yield(cadre.Event{}, err)
+				if !follow || ctx.Err() == nil {
+					yield(cadre.Event{}, err)
+				}
 				return
 			}
 			events, head, changed, err := l.after(after)
@@ -62,6 +64,9 @@ func (l *list) after(cursor cadre.Head) ([]cadre.Event, cadre.Head, <-chan struc
 	first := len(l.events)
 	for first > 0 && l.events[first-1].Seq > cursor.Seq {
 		first--
+	}
+	if cursor.Epoch != "" && cursor.Hash != "" && (first == 0 || l.events[first-1].Hash != cursor.Hash) {
+		return nil, head, nil, &cadre.EpochError{Head: head}
 	}
 	return l.events[first:len(l.events):len(l.events)], head, l.changed, nil
 }

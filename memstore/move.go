@@ -36,13 +36,16 @@ func (s *Store) Move(ctx context.Context, name cadre.Scope, c cadre.Command, to 
 	if l == nil {
 		l = newList(name) // MarkMove refuses it
 	}
-	return s.move(ctx, l, c, to)
+	return s.move(ctx, name, l, c, to)
 }
 
-func (s *Store) move(ctx context.Context, l *list, c cadre.Command, to cadre.Dest) (cadre.Receipt, error) {
+// move moves a list, unless it is no longer the one of that name.
+func (s *Store) move(ctx context.Context, name cadre.Scope, l *list, c cadre.Command, to cadre.Dest) (cadre.Receipt, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	name := l.state.Name
+	if l.where == cadre.Gone || l.state.Name != name {
+		l = newList(name)
+	}
 	mark, err := cadre.MarkMove(cadre.Snap{Source: &l.state}, to, c.Now)
 	if err != nil {
 		return cadre.Receipt{}, err
@@ -68,6 +71,8 @@ func (s *Store) move(ctx context.Context, l *list, c cadre.Command, to cadre.Des
 	if to.Name != "" {
 		l.state.Name = to.Name
 		s.lists[to.Name] = l
+		close(s.added)
+		s.added = make(chan struct{})
 	}
 	return r, nil
 }

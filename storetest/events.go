@@ -16,6 +16,8 @@ func eventTests() []test {
 		{"follow a scope that does not exist yet", followNothing},
 		{"a cursor of another epoch", otherEpoch},
 		{"following ends with its context", followEnds},
+		{"follow with a context that has ended", followEnded},
+		{"follow a name that a list is renamed to", followRenamed},
 	}
 }
 
@@ -100,7 +102,9 @@ func otherEpoch(t *testing.T, b *bench) {
 	wrong, past := head, head
 	wrong.Epoch = "another"
 	past.Seq += 5
-	for _, cursor := range []cadre.Head{wrong, past} {
+	forged := head
+	forged.Hash = "another"
+	for _, cursor := range []cadre.Head{wrong, past, forged} {
 		for _, follow := range []bool{false, true} {
 			err := errors.New("nothing")
 			for _, err = range b.store.Events(t.Context(), list, cursor, follow) {
@@ -128,5 +132,33 @@ func followEnds(t *testing.T, b *bench) {
 		}
 	case <-time.After(10 * time.Second):
 		t.Fatal("following did not end")
+	}
+}
+
+func followEnded(t *testing.T, b *bench) {
+	b.add(list, "one")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for e, err := range b.store.Events(ctx, list, cadre.Head{}, true) {
+		t.Fatalf("following gave %+v, %v", e, err)
+	}
+	err := errors.New("nothing")
+	for _, err = range b.store.Events(ctx, list, cadre.Head{}, false) {
+		break
+	}
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("reading ended with %v", err)
+	}
+}
+
+func followRenamed(t *testing.T, b *bench) {
+	b.add(list, "one")
+	events, _ := follower(t.Context(), b, "new-name", cadre.Head{})
+	time.Sleep(10 * time.Millisecond)
+	b.move(list, cadre.Dest{Name: "new-name"})
+	for _, kind := range []cadre.Kind{cadre.KindLog, cadre.KindTask, cadre.KindLog} {
+		if e := receive(t, events); e.Object.Kind != kind {
+			t.Fatalf("the follower got %s, want a %s", e.Object, kind)
+		}
 	}
 }

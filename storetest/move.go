@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 
 	"cadre"
@@ -16,6 +17,7 @@ func moveTests() []test {
 		{"gone", gone},
 		{"a scope that does not exist", nowhere},
 		{"moving twice", twice},
+		{"erasing and renaming at once", race},
 	}
 }
 
@@ -159,5 +161,28 @@ func twice(t *testing.T, b *bench) {
 	}
 	if got := b.places(); len(got) != 1 || got["renamed"] != cadre.Live {
 		t.Fatalf("the scopes are %v", got)
+	}
+}
+
+// race erases a list while it is renamed: one of the two finds it gone.
+func race(t *testing.T, b *bench) {
+	for range 50 {
+		b.add(list, "task")
+		var wg sync.WaitGroup
+		var errs [2]error
+		for i, to := range []cadre.Dest{{Where: cadre.Gone}, {Name: "renamed"}} {
+			c := b.command("move")
+			wg.Go(func() { _, errs[i] = b.store.Move(t.Context(), list, c, to) })
+		}
+		wg.Wait()
+		if (errs[0] == nil) == (errs[1] == nil) {
+			t.Fatalf("erasing: %v, renaming: %v", errs[0], errs[1])
+		}
+		if errs[1] == nil {
+			b.move("renamed", cadre.Dest{Where: cadre.Gone})
+		}
+		if got := b.places(); len(got) != 0 {
+			t.Fatalf("the scopes are %v", got)
+		}
 	}
 }
