@@ -50,7 +50,7 @@ func (d *desk) run(args ...string) (string, int) {
 		},
 		now:    func() cadre.Time { return cadre.Time{Wall: d.clock, Boot: "boot", Up: d.clock.Sub(time.Time{})} },
 		open:   func(dir string) (cadre.Store, error) { return sqlitestore.Open(dir) },
-		inTerm: d.stdin == "", outTerm: true, errTerm: true, width: d.width,
+		inTerm: d.stdin == "", outTerm: true, errTerm: true, width: d.width, patience: time.Hour,
 	}
 	ctx, cancel := context.WithTimeout(d.t.Context(), d.limit)
 	defer cancel()
@@ -144,6 +144,8 @@ func story() []step {
 		{"member show", `member show bob`, ""},
 		{"member report", `member report waiting --evidence "for the printer" --as bob`, ""},
 		{"member stop", `member stop eve --reason "all is done"`, ""},
+		{"ask show", `ask show ASK`, ""},
+		{"ask show", `ask show ASK --as eve`, ""},
 		{"member leave", `member leave --as eve`, ""},
 		{"msg send", `msg send eve "come back"`, ""},
 		{"msg dead", `msg dead`, ""},

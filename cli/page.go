@@ -18,10 +18,11 @@ type page struct {
 	cols  int // of the terminal; 0 where nothing may be cut
 	time  time.Time
 	scope cadre.Scope
+	me    string // who looks at it
 }
 
 func (p *program) page(s *coord.Session) *page {
-	pg := &page{program: p, color: p.colored(), time: p.now().Wall, scope: s.Scope}
+	pg := &page{program: p, color: p.colored(), time: p.now().Wall, scope: s.Scope, me: s.Actor.Name}
 	if p.outTerm {
 		pg.cols = p.width
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// progressAfter is how long something may take before it shows how far it is.
+// progressAfter is how long people wait without wondering.
 const progressAfter = 500 * time.Millisecond
 
 // bar shows on a terminal how far a long commit is. Elsewhere it is silent.
@@ -26,7 +26,7 @@ func (p *program) progress(what string) *bar {
 
 // report draws the bar, if there is somebody to see it and something to see.
 func (b *bar) report(done, total int) {
-	if !b.errTerm || total <= 0 || time.Since(b.begun) < progressAfter {
+	if !b.errTerm || total <= 0 || time.Since(b.begun) < b.patience {
 		return
 	}
 	b.mu.Lock()

@@ -5,14 +5,12 @@ package cli_test
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/creack/pty"
 
@@ -207,31 +205,6 @@ func TestNothingIsCutWithoutATerminal(t *testing.T) {
 		if out, _ := w.run(test.args...); strings.Contains(out, want) {
 			t.Errorf("%v does not fit the terminal:\n%s", test.args, out)
 		}
-	}
-}
-
-func TestLongImportShowsHowFarItIs(t *testing.T) {
-	if testing.Short() {
-		t.Skip("imports many tasks")
-	}
-	w := newTerminal(t)
-	var lines bytes.Buffer
-	for i := range 30_000 {
-		fmt.Fprintf(&lines, "{\"subject\":\"task %d\"}\n", i)
-	}
-	if err := os.WriteFile(filepath.Join(w.dir, "plan.jsonl"), lines.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	begun := time.Now()
-	out := w.must("import", "plan.jsonl")
-	if took := time.Since(begun); took < time.Second {
-		t.Skipf("it took only %s", took)
-	}
-	if !strings.Contains(out, "█") || !strings.Contains(out, "%") {
-		t.Errorf("no progress was shown: %q", out)
-	}
-	if !strings.Contains(out, "\r\x1b[Kimported 30000 tasks") {
-		t.Errorf("the bar was not taken away: %q", out[max(0, len(out)-200):])
 	}
 }
 

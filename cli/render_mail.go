@@ -107,12 +107,20 @@ func (pg *page) ask(a *cadre.Ask) {
 		}
 	}
 	if a.State == cadre.AskOpen {
-		verb := "approve"
-		if a.Kind == cadre.AskQuestion {
-			verb = "answer"
-		}
-		pg.hint("\n  try: cadre ask %s %s", verb, a.ID)
+		pg.hint("\n  try: %s", pg.answerTo(a))
 	}
+}
+
+// answerTo is what to type about an open ask. Whether to end is for the member
+// alone to say: everybody else can only see what came of it.
+func (pg *page) answerTo(a *cadre.Ask) string {
+	switch {
+	case a.Kind == cadre.AskShutdown && a.Member != pg.me:
+		return "cadre member list"
+	case a.Kind == cadre.AskQuestion:
+		return "cadre ask answer " + string(a.ID)
+	}
+	return "cadre ask approve " + string(a.ID)
 }
 
 func (pg *page) todo(v *cadre.TodoView) {

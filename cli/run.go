@@ -32,7 +32,7 @@ import (
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
 	p := &program{
 		stdin: stdin, out: bufio.NewWriterSize(stdout, 32<<10), stderr: stderr, environ: env, env: envMap(env), now: clock,
-		open: openState,
+		open: openState, patience: progressAfter,
 	}
 	p.lookAround(stdin, stdout, stderr)
 	return p.run(ctx, args)
@@ -60,7 +60,8 @@ type program struct {
 	open    func(dir string) (cadre.Store, error)
 
 	inTerm, outTerm, errTerm bool
-	width                    int // of the terminal on standard output
+	width                    int           // of the terminal on standard output
+	patience                 time.Duration // how long something may take before it shows how far it is
 
 	options
 	root     *cobra.Command
