@@ -16,7 +16,7 @@ $(BIN): $(GO_FILES) go.mod go.sum
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $@ ./cmd/cadre
 
 .PHONY: demo
-demo: $(BIN) ## the whole job in a throw-away folder: no key, no network, no trace
+demo: $(BIN) ## the whole job in a throw-away folder: no key, no account, nothing left behind but bin/cadre
 	@scripts/demo $(BIN)
 
 .PHONY: test
