@@ -11,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -61,8 +62,8 @@ func decodeRecord(line []byte) *record {
 	if string(sum) != fmt.Sprintf("%08x\n", crc32.ChecksumIEEE(body)) || json.Unmarshal(body, &r) != nil {
 		return nil
 	}
-	if r.Head.Seq >= maxSeq || max(r.Head.Fence, r.Head.Next) > maxNumber {
-		return nil // no log gets there: taking it over would end this one
+	if r.Head.Seq > maxSeq/2 || max(r.Head.Fence, r.Head.Next) > maxNumber {
+		return nil // no log gets there: taking it over would leave this one no room
 	}
 	return &r
 }
@@ -105,6 +106,10 @@ func (s *Store) readLine(file string) ([]byte, error) {
 		return nil, s.fault(err, "reading a head record")
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err != nil || links(info) > 1 {
+		path := filepath.Join(s.heads.Name(), file)
+		return nil, cadre.Fault(err, "ls -l "+path, "%s has another name too, and what is written to it would be written there: remove it", path)
+	}
 	line, err := io.ReadAll(io.LimitReader(f, 4*recordSize))
 	if err != nil {
 		return nil, s.fault(err, "reading a head record")

@@ -1,0 +1,8 @@
+//go:build !unix
+
+package sqlitestore
+
+import "io/fs"
+
+// links is how many names a file has, where that can be told.
+func links(fs.FileInfo) uint64 { return 1 }
