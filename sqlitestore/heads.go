@@ -11,7 +11,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -106,10 +105,6 @@ func (s *Store) readLine(file string) ([]byte, error) {
 		return nil, s.fault(err, "reading a head record")
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || links(info) > 1 {
-		path := filepath.Join(s.heads.Name(), file)
-		return nil, cadre.Fault(err, "ls -l "+path, "%s has another name too, and what is written to it would be written there: remove it", path)
-	}
 	line, err := io.ReadAll(io.LimitReader(f, 4*recordSize))
 	if err != nil {
 		return nil, s.fault(err, "reading a head record")
@@ -124,12 +119,29 @@ func (s *Store) writeHead(name cadre.Scope, h cadre.Head) error {
 	if err != nil {
 		return err
 	}
-	f, err := s.heads.OpenFile(headName(name), os.O_WRONLY|os.O_CREATE, 0o600)
+	f, err := s.openRecord(headName(name))
 	if err != nil {
 		return err
 	}
 	_, err = f.WriteAt(line, 0)
 	return errors.Join(err, f.Close())
+}
+
+// openRecord opens a head record to write to it. One that has another name too,
+// in a snapshot or planted, is left to that name and begun anew.
+func (s *Store) openRecord(file string) (*os.File, error) {
+	f, err := s.heads.OpenFile(file, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && links(info) <= 1 {
+		return f, nil
+	}
+	if err := errors.Join(err, f.Close(), s.heads.Remove(file)); err != nil {
+		return nil, err
+	}
+	return s.heads.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 }
 
 // removeHead takes away the record of a name that no longer means a scope.

@@ -38,8 +38,11 @@ func TestRecordWithTwoNames(t *testing.T) {
 	if err := os.Link(victim, filepath.Join(s.dir, headsName, "work")); err != nil {
 		t.Fatal(err)
 	}
-	if err := add(s, "one", 1); err == nil {
-		t.Error("the command was accepted")
+	if err := add(s, "one", 1); err != nil {
+		t.Errorf("a record with a second name stops a command: %v", err)
+	}
+	if r, err := s.readRecord("work"); err != nil || r == nil {
+		t.Errorf("the record was not begun anew: %+v, %v", r, err)
 	}
 	if b, err := os.ReadFile(victim); err != nil || string(b) != "mine" {
 		t.Fatalf("the other file holds %q, %v", b, err)
