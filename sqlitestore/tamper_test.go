@@ -152,6 +152,7 @@ func TestAuditFindsEveryTamper(t *testing.T) {
 		{"an event's text", "event 5", run("UPDATE event SET line=replace(line,'task 3','task x') WHERE id=" + at(5)), false},
 		{"an event's text and hash", "event 6", func(t testing.TB, dir string) { edit(t, dir, 5, "task 3", "task x") }, false},
 		{"the last event's text and hash", "event 13", func(t testing.TB, dir string) { edit(t, dir, 13, `"operator"`, `"somebody"`) }, true},
+		{"an event replaced", "event 5", run("INSERT OR REPLACE INTO event SELECT id,scope,kind,object,command,hash,CAST(replace(CAST(line AS TEXT),'task 3','task x') AS BLOB) FROM event WHERE id=" + at(5)), false},
 		{"an event's hash", "event 5", run("UPDATE event SET hash='00' WHERE id=" + at(5)), false},
 		{"an event that is not JSON", "event 5", run("UPDATE event SET line='nonsense' WHERE id=" + at(5)), false},
 		{"an event removed", "event 6", run("DELETE FROM event WHERE id=" + at(5)), false},
