@@ -403,11 +403,7 @@ func TestAcceptFreesWhatWasCompletedOutOfOrder(t *testing.T) {
 	b := w.add("b", a)
 	c := w.add("c", b)
 	// Another program completes b although a is open.
-	old := w.task(b)
-	foreign := old.Clone()
-	foreign.Status, foreign.Version = Completed, old.Version+1
-	foreign.flag(FlagUnaccepted)
-	w.apply(w.command(Self), []Event{{Before: old, After: foreign}})
+	w.completeBehindItsBack(b)
 	w.check()
 	w.refused(RuleWaits, as("ann"), &TaskStart{ID: c})
 	w.refused(RuleLead, as("ann"), &TaskAccept{ID: b})
@@ -420,11 +416,17 @@ func TestOutOfOrderIsAcceptedOnceItsBlockersComplete(t *testing.T) {
 	a := w.add("a")
 	b := w.add("b", a)
 	c := w.add("c", b)
-	old := w.task(b)
+	w.completeBehindItsBack(b)
+	w.must(as("ann"), &TaskDone{ID: a})
+	w.must(as("ann"), &TaskStart{ID: c})
+}
+
+// completeBehindItsBack is another program completing a task through a file,
+// although it waits for others.
+func (w *world) completeBehindItsBack(id TaskID) {
+	old := w.task(id)
 	foreign := old.Clone()
 	foreign.Status, foreign.Version = Completed, old.Version+1
 	foreign.flag(FlagUnaccepted)
 	w.apply(w.command(Self), []Event{{Before: old, After: foreign}})
-	w.must(as("ann"), &TaskDone{ID: a})
-	w.must(as("ann"), &TaskStart{ID: c})
 }

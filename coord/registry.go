@@ -77,13 +77,3 @@ func Verbs() []Verb {
 		{"backup", "Write a copy of the whole record", "cadre backup cadre-backup.db", func() any { return &Backup{} }},
 	}
 }
-
-// Find gives a verb by its name.
-func Find(name string) (Verb, bool) {
-	for _, v := range Verbs() {
-		if v.Name == name {
-			return v, true
-		}
-	}
-	return Verb{}, false
-}
