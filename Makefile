@@ -7,7 +7,7 @@ GO_FILES := $(shell git ls-files -co --exclude-standard '*.go' 2>/dev/null)
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: $(BIN) ## build bin/cadre, one static binary
@@ -38,6 +38,13 @@ unit: $(BIN)
 soak: needs $(BIN) ## the long tests with their full counts, and 60 s of fuzzing each decoder
 	CADRE_SOAK=1 go test -count=1 -timeout 120m -v -run 'Soak' ./soak/...
 	@scripts/fuzz 60s
+
+.PHONY: test-realclient
+test-realclient: $(BIN) ## the tests beside the real Claude Code; installs two versions of it from npm
+	@scripts/need nodejs tmux iproute2
+	@scripts/claude-code 2.1.50 2.1.325
+	go vet -tags realclient ./realclient
+	@scripts/offline go test -tags realclient -count=1 -timeout 20m -v ./realclient
 
 .PHONY: bench
 bench: $(BIN) ## measure, side by side with what each number is compared to

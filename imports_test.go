@@ -22,6 +22,7 @@ var mayImport = map[string][]string{
 	"cadre/bench":        {"cadre", "cadre/memstore", "cadre/sqlitestore"},
 	"cadre/bench/floor":  {"cadre/cli", "cadre/internal/..."}, // links what the product links, so that its start costs the same
 	"cadre/conformance":  {},
+	"cadre/realclient":   {},
 	"cadre/soak":         {},
 	"cadre/internal/...": {},
 }
