@@ -13,8 +13,7 @@ const (
 )
 
 func renameAt(dir *os.File, from, to string, how uint) error {
-	fd := int(dir.Fd())
-	err := again(func() error { return unix.RenameatxNp(fd, from, fd, to, uint32(how)) })
+	err := with(dir, func(fd int) error { return unix.RenameatxNp(fd, from, fd, to, uint32(how)) })
 	if err == unix.EINVAL { // a file system that does not know the flag
 		err = errors.ErrUnsupported
 	}

@@ -84,7 +84,7 @@ func Remove(d *Dir, name string) (*Old, error) {
 	if _, _, err := regular(d, name); err != nil {
 		return nil, err
 	}
-	away := tempName(name)
+	away := TempName(name)
 	if err := d.root.Rename(name, away); err != nil {
 		return nil, err
 	}
@@ -171,7 +171,7 @@ func (d *Dir) write(name string, data []byte, mode fs.FileMode) (*temporary, err
 	if err := single(name); err != nil {
 		return nil, err
 	}
-	t := &temporary{name: tempName(name)}
+	t := &temporary{name: TempName(name)}
 	var err error
 	if t.file, err = d.root.OpenFile(t.name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
 		return nil, err
@@ -222,9 +222,9 @@ const (
 	tempSuffix = ".tmp"
 )
 
-// tempName makes a name that no client reads and that says whose place it is for,
-// if there is room for that.
-func tempName(name string) string {
+// TempName makes a name that ends in no extension anybody reads, that Sweep knows,
+// and that says whose place it is for, if there is room for that.
+func TempName(name string) string {
 	random := tempPrefix + strconv.FormatUint(rand.Uint64(), 36)
 	if len(random)+1+len(name)+len(tempSuffix) > 255 {
 		return random + tempSuffix
