@@ -98,6 +98,10 @@ func (m *machine) interactive(args ...string) *client {
 		if m.Failed() {
 			m.Logf("the client's screen:\n%s", c.screen())
 		}
+		if c.tmux(dead...) != "1" {
+			c.tmux("run-shell", "kill -KILL -#{pane_pid}") // it must write nothing after the test
+			c.ended()
+		}
 		c.tmux("kill-server")
 		os.RemoveAll(dir)
 	})
@@ -121,5 +125,8 @@ func (c *client) typed(text string) {
 // ended waits until the client is gone.
 func (c *client) ended() {
 	c.m.Helper()
-	c.m.eventually("the client has ended", func() bool { return c.tmux("display-message", "-p", "#{pane_dead}") == "1" })
+	c.m.eventually("the client has ended", func() bool { return c.tmux(dead...) == "1" })
 }
+
+// dead asks tmux whether a terminal's program has ended.
+var dead = []string{"display-message", "-p", "#{pane_dead}"}

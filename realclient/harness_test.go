@@ -9,6 +9,14 @@ import (
 
 const session = "11111111-aaaa-4aaa-8aaa-111111111111"
 
+// ownList is where a session in a terminal keeps its tasks.
+func (m *machine) ownList() string {
+	if m.version == february {
+		return session
+	}
+	return "session-" + session[:8]
+}
+
 // file is a task as the client keeps it.
 type file struct {
 	ID, Subject, Description, Owner, Status string
@@ -38,11 +46,7 @@ func TestClientInTerminal(t *testing.T) {
 		lead := m.model.talk("Plan the work")
 		c := m.interactive("--session-id", session, "Plan the work")
 		lead.use("TaskCreate", object{"subject": "Outline", "description": "one page"})
-		list := session
-		if m.version == november {
-			list = "session-" + session[:8]
-		}
-		want(m, "the file", read[file](m, "claude", "tasks", list, "1.json").Subject, "Outline")
+		want(m, "the file", read[file](m, "claude", "tasks", m.ownList(), "1.json").Subject, "Outline")
 		lead.say("This is on the screen.")
 		m.eventually("the answer is on the screen", func() bool { return strings.Contains(c.screen(), "This is on the screen.") })
 		c.typed("/exit")

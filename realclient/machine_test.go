@@ -3,6 +3,8 @@
 package realclient
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -62,7 +64,7 @@ func both(t *testing.T, test func(m *machine)) {
 func newMachine(t *testing.T, version string) *machine {
 	t.Helper()
 	m := &machine{t, version, t.TempDir(), newModel(t)}
-	for _, name := range []string{"home", "work", "claude"} {
+	for _, name := range []string{"home", "work", "claude", "tmp"} {
 		if err := os.Mkdir(filepath.Join(m.dir, name), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +118,35 @@ func (m *machine) environ() []string {
 	return []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + m.path("home"), "TERM=xterm-256color", "LANG=C.UTF-8", "SHELL=/bin/bash",
 		"CLAUDE_CONFIG_DIR=" + m.path("claude"), "CADRE_STATE_DIR=" + m.path("state"), "XDG_CACHE_HOME=" + m.path("cache"),
+		"TMPDIR=" + m.path("tmp"), "CLAUDE_CODE_TMPDIR=" + m.path("tmp"),
 	}
+}
+
+// cadre runs a command of the operator, which has to succeed, and gives what it
+// printed.
+func (m *machine) cadre(args ...string) string {
+	m.Helper()
+	ctx, cancel := context.WithTimeout(m.Context(), patience)
+	defer cancel()
+	c := exec.CommandContext(ctx, cadre, args...)
+	c.Dir, c.Env = m.path("work"), m.environ()
+	var out, talk bytes.Buffer
+	c.Stdout, c.Stderr = &out, &talk
+	if err := c.Run(); err != nil {
+		m.Fatalf("cadre %q: %v\n%s%s", args, err, out.String(), talk.String())
+	}
+	return string(bytes.TrimSpace(out.Bytes()))
+}
+
+// get decodes the JSON answer of a command.
+func get[T any](m *machine, args ...string) T {
+	m.Helper()
+	var v T
+	text := m.cadre(append(args, "--json")...)
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		m.Fatalf("cadre %q: %v in %s", args, err, text)
+	}
+	return v
 }
 
 // eventually waits until something is so. It is for what a client does in its own

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -74,8 +75,26 @@ type ask struct {
 	gone   <-chan struct{} // closed when the client no longer waits
 }
 
+// reminder is what the client adds to messages and answers for the model alone.
+var reminder = regexp.MustCompile(`(?s)<system-reminder>.*?</system-reminder>`)
+
 // use has the model call a tool, and gives what the tool answered.
-func (c *talk) use(tool string, input any) string {
+func (c *talk) use(tool string, input object) string {
+	c.t.Helper()
+	id := c.call(tool, input)
+	c.need()
+	for _, b := range c.ask.said {
+		if b.ToolUseID == id {
+			return strings.TrimSpace(reminder.ReplaceAllString(b.Content.text(), ""))
+		}
+	}
+	c.t.Fatalf("the client called %s and came back without an answer: %s", tool, c.ask.said.text())
+	return ""
+}
+
+// call has the model call a tool and waits for nothing: the tool may be the end of
+// the conversation. It gives the call's id.
+func (c *talk) call(tool string, input object) string {
 	c.t.Helper()
 	c.need()
 	c.m.mu.Lock()
@@ -83,14 +102,7 @@ func (c *talk) use(tool string, input any) string {
 	id := fmt.Sprintf("toolu_%06d", c.m.calls)
 	c.m.mu.Unlock()
 	c.give(block{Type: "tool_use", ID: id, Name: tool, Input: input})
-	c.need()
-	for _, b := range c.ask.said {
-		if b.ToolUseID == id {
-			return b.Content.text()
-		}
-	}
-	c.t.Fatalf("the client called %s and came back without an answer: %s", tool, c.ask.said.text())
-	return ""
+	return id
 }
 
 // say has the model end its turn.
@@ -111,6 +123,20 @@ func (c *talk) wait(text string) string {
 		}
 		c.say("I wait.")
 	}
+}
+
+// leave lets the conversation go on without the test, with empty phrases.
+func (c *talk) leave() {
+	go func() {
+		for {
+			select {
+			case a := <-c.asks:
+				a.answer <- content{{Type: "text", Text: "I wait."}}
+			case <-c.m.closed:
+				return
+			}
+		}
+	}()
 }
 
 // need waits until the client wants an answer.
@@ -257,7 +283,7 @@ func reply(w http.ResponseWriter, in *request, answer content) {
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	message["content"], message["stop_reason"] = content{}, nil
-	event(w, "message_start", object{"message": message})
+	send(w, "message_start", object{"message": message})
 	for i, b := range answer {
 		start, delta := object{"type": "text", "text": ""}, object{"type": "text_delta", "text": b.Text}
 		if b.Type == "tool_use" {
@@ -265,15 +291,15 @@ func reply(w http.ResponseWriter, in *request, answer content) {
 			start = object{"type": "tool_use", "id": b.ID, "name": b.Name, "input": object{}}
 			delta = object{"type": "input_json_delta", "partial_json": string(input)}
 		}
-		event(w, "content_block_start", object{"index": i, "content_block": start})
-		event(w, "content_block_delta", object{"index": i, "delta": delta})
-		event(w, "content_block_stop", object{"index": i})
+		send(w, "content_block_start", object{"index": i, "content_block": start})
+		send(w, "content_block_delta", object{"index": i, "delta": delta})
+		send(w, "content_block_stop", object{"index": i})
 	}
-	event(w, "message_delta", object{"delta": object{"stop_reason": stop, "stop_sequence": nil}, "usage": object{"output_tokens": 5}})
-	event(w, "message_stop", object{})
+	send(w, "message_delta", object{"delta": object{"stop_reason": stop, "stop_sequence": nil}, "usage": object{"output_tokens": 5}})
+	send(w, "message_stop", object{})
 }
 
-func event(w io.Writer, name string, data object) {
+func send(w io.Writer, name string, data object) {
 	data["type"] = name
 	text, _ := json.Marshal(data)
 	fmt.Fprintf(w, "event: %s\ndata: %s\n\n", name, text)
