@@ -17,6 +17,7 @@ var mayImport = map[string][]string{
 	"cadre/memstore":     {"cadre"},
 	"cadre/sqlitestore":  {"cadre", "cadre/internal/..."},
 	"cadre/storetest":    {"cadre"},
+	"cadre/transcript":   {"cadre", "cadre/internal/..."},
 	"cadre/cli":          {"cadre", "cadre/coord", "cadre/memstore", "cadre/sqlitestore", "cadre/internal/..."},
 	"cadre/cmd/cadre":    {"cadre/cli"},
 	"cadre/claudefile":   {},
