@@ -107,27 +107,25 @@ func (s *Store) setAside(ctx context.Context) error {
 	if !s.strangeLog() {
 		return nil
 	}
-	if err := s.creating.Acquire(ctx); err != nil {
-		return err
-	}
-	defer func() { _ = s.creating.Release() }()
-	if !s.strangeLog() {
-		return nil // another process was faster
-	}
-	for n := 1; ; n++ {
-		name := fmt.Sprintf("%s-wal.set-aside-%d", dbName, n)
-		if _, err := s.root.Lstat(name); err == nil {
-			continue
+	return s.exclusively(ctx, func(context.Context) error {
+		if !s.strangeLog() {
+			return nil // another process was faster
 		}
-		if err := s.root.Rename(dbName+"-wal", name); err != nil {
+		for n := 1; ; n++ {
+			name := fmt.Sprintf("%s-wal.set-aside-%d", dbName, n)
+			if _, err := s.root.Lstat(name); err == nil {
+				continue
+			}
+			if err := s.root.Rename(dbName+"-wal", name); err != nil {
+				return err
+			}
+			err := s.root.Remove(dbName + "-shm")
+			if errors.Is(err, fs.ErrNotExist) {
+				err = nil
+			}
 			return err
 		}
-		err := s.root.Remove(dbName + "-shm")
-		if errors.Is(err, fs.ErrNotExist) {
-			err = nil
-		}
-		return err
-	}
+	})
 }
 
 // The place in a database's header that says how it is written to, and the value

@@ -1,6 +1,7 @@
 package sqlitestore_test
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,6 +36,43 @@ func TestBriefKeepsTheLogSmall(t *testing.T) {
 	}
 	if r := audit(t, s); len(r.Findings) > 0 {
 		t.Fatalf("%+v", r.Findings)
+	}
+}
+
+// endless is a context that fails the test when it is asked for its end.
+type endless struct {
+	context.Context
+	t *testing.T
+}
+
+func (c endless) Done() <-chan struct{} {
+	c.t.Error("the context was asked for its end")
+	return c.Context.Done()
+}
+
+// A command begins to listen for interrupts when its context is asked for its
+// end, so what waits for nobody must not ask.
+func TestNothingWaitsForTheContext(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	do(t, s, list, &cadre.TaskAdd{Subject: "first"})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, dir)
+	ctx := endless{t.Context(), t}
+	err := s.View(ctx, list, func(snap cadre.Snap) error {
+		_, err := snap.Task("1")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := command("task add")
+	if _, err := s.Update(ctx, list, c, func(snap cadre.Snap) ([]cadre.Event, error) {
+		return (&cadre.TaskAdd{Subject: "second"}).Decide(snap, c)
+	}); err != nil {
+		t.Fatal(err)
 	}
 }
 

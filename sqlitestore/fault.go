@@ -13,7 +13,7 @@ import (
 )
 
 // fault says what was being done when the machine failed, and what to type. A
-// refusal, and the end of the caller's context, stay what they are.
+// refusal, and the end of the caller's context or of the store, stay what they are.
 func (s *Store) fault(err error, doing string) error {
 	if err == nil {
 		return nil
@@ -21,7 +21,7 @@ func (s *Store) fault(err error, doing string) error {
 	if e, ok := errors.AsType[*cadre.Error](err); ok {
 		return e
 	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errClosed) {
 		return err
 	}
 	hint := "cadre audit verify" // also for a damaged file

@@ -51,8 +51,12 @@ func (s *Store) dial() (*conn, error) {
 func (s *Store) first(ctx context.Context) (*conn, error) {
 	select {
 	case s.opening <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	default: // only a wait may ask for the end of the context: see exclusively
+		select {
+		case s.opening <- struct{}{}:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 	defer func() { <-s.opening }()
 	if c, ready, err := s.take(); c != nil || err != nil {
@@ -60,11 +64,8 @@ func (s *Store) first(ctx context.Context) (*conn, error) {
 	} else if ready {
 		return s.dial()
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(s.ending, func() { cancel(errClosed) })()
 	if err := s.setAside(ctx); err != nil {
-		return nil, s.ended(ctx, s.fault(err, "opening the database"))
+		return nil, s.fault(err, "opening the database")
 	}
 	c, err := s.dial()
 	if err != nil {
@@ -72,7 +73,7 @@ func (s *Store) first(ctx context.Context) (*conn, error) {
 	}
 	if err := s.migrate(ctx, c); err != nil {
 		_ = c.close()
-		return nil, s.ended(ctx, err)
+		return nil, err
 	}
 	s.mu.Lock()
 	s.ready = true
@@ -80,9 +81,20 @@ func (s *Store) first(ctx context.Context) (*conn, error) {
 	return c, nil
 }
 
-// ended gives the error of a wait, which is Close's where that ended it.
-func (s *Store) ended(ctx context.Context, err error) error {
-	if errors.Is(context.Cause(ctx), errClosed) {
+// exclusively runs something that no other process may do at the same time. Its
+// context ends with the caller's and with Close. Nothing else on the way to an
+// open database asks a context for its end: a program may begin to listen for
+// interrupts when it is first asked, which costs more than opening.
+func (s *Store) exclusively(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(s.ending, func() { cancel(errClosed) })()
+	err := s.creating.Acquire(ctx)
+	if err == nil {
+		defer func() { _ = s.creating.Release() }()
+		err = do(ctx)
+	}
+	if err != nil && errors.Is(context.Cause(ctx), errClosed) {
 		return errClosed
 	}
 	return err

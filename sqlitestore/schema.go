@@ -69,15 +69,11 @@ func (s *Store) migrate(ctx context.Context, c *conn) error {
 	if have > len(s.migrations) {
 		return cadre.Fault(nil, "cadre version", "the database in %s has version %d and this program knows %d: a newer cadre wrote it", s.dir, have, len(s.migrations))
 	}
-	if err := s.creating.Acquire(ctx); err != nil {
-		return s.fault(err, "waiting for the lock")
-	}
-	defer func() { _ = s.creating.Release() }()
-	if err := s.upgrade(ctx, c); err != nil {
+	err = s.exclusively(ctx, func(ctx context.Context) error { return s.upgrade(ctx, c) })
+	if err != nil {
 		_ = c.script(context.Background(), "ROLLBACK") // fails where nothing was begun
-		return s.fault(err, "preparing the database")
 	}
-	return nil
+	return s.fault(err, "preparing the database")
 }
 
 func (s *Store) upgrade(ctx context.Context, c *conn) error {
