@@ -2,7 +2,6 @@ package sqlitestore
 
 import (
 	"context"
-	"database/sql/driver"
 	"fmt"
 	"slices"
 	"strings"
@@ -60,13 +59,10 @@ func (b *batch) append(r *request, sc *scope, open, events []cadre.Event) (recei
 		return receipt, cadre.Fault(errFull, "cadre team create", "writing to %s", sc.name), nil
 	}
 	if sc.id == 0 {
-		done, err := b.c.change(insertScope, string(sc.name))
-		if err != nil {
+		if err := b.c.Exec(insertScope, string(sc.name)); err != nil {
 			return receipt, nil, err
 		}
-		if sc.id, err = done.LastInsertId(); err != nil {
-			return receipt, nil, err
-		}
+		sc.id = b.c.Inserted()
 	}
 	for i := range events {
 		if err := b.write(sc, &events[i], lines[i]); err != nil {
@@ -83,7 +79,7 @@ func (b *batch) append(r *request, sc *scope, open, events []cadre.Event) (recei
 
 // write stores one sealed event and what it makes of its object.
 func (b *batch) write(sc *scope, e *cadre.Event, line []byte) error {
-	if err := b.c.exec(insertEvent, eventID(sc.id, e.Seq), sc.id, string(e.Object.Kind), e.Object.ID, string(e.Command), e.Hash, line); err != nil {
+	if err := b.c.Exec(insertEvent, eventID(sc.id, e.Seq), sc.id, string(e.Object.Kind), e.Object.ID, string(e.Command), e.Hash, line); err != nil {
 		return err
 	}
 	sc.cache[e.Object] = e.After
@@ -94,12 +90,12 @@ func (b *batch) write(sc *scope, e *cadre.Event, line []byte) error {
 func (b *batch) put(scope int64, ref cadre.Ref, before, after cadre.Object) error {
 	remove, add := cadre.Reindex(before, after)
 	for _, e := range remove {
-		if err := b.c.exec(deleteEntry, scope, string(e.Index), []byte(e.Key)); err != nil {
+		if err := b.c.Exec(deleteEntry, scope, string(e.Index), []byte(e.Key)); err != nil {
 			return err
 		}
 	}
 	if after == nil {
-		return b.c.exec(deleteObject, scope, string(ref.Kind), ref.ID)
+		return b.c.Exec(deleteObject, scope, string(ref.Kind), ref.ID)
 	}
 	image, err := cadre.EncodeObject(after)
 	if err != nil {
@@ -118,16 +114,16 @@ func (b *batch) index(scope int64, add []cadre.Entry, row int64) error {
 	if len(add) == 0 {
 		return nil
 	}
-	args := make([]driver.Value, 0, 4*len(add))
+	args := make([]any, 0, 4*len(add))
 	for _, e := range add {
 		args = append(args, scope, string(e.Index), []byte(e.Key), row)
 	}
-	err := b.c.exec(insertEntries+strings.Repeat(anotherEntry, len(add)-1), args...)
+	err := b.c.Exec(insertEntries+strings.Repeat(anotherEntry, len(add)-1), args...)
 	if code(err) != lib.SQLITE_CONSTRAINT {
 		return err
 	}
 	for ; len(args) > 0; args = args[4:] { // a verb was wrong about what was there before
-		if err := b.c.exec(replaceEntry, args[:4]...); err != nil {
+		if err := b.c.Exec(replaceEntry, args[:4]...); err != nil {
 			return err
 		}
 	}
@@ -138,15 +134,15 @@ func (b *batch) index(scope int64, add []cadre.Entry, row int64) error {
 // and has SQLite copy every page it touches in case it must take it back.
 func (b *batch) store(scope int64, ref cadre.Ref, image []byte, fresh bool) (int64, error) {
 	if fresh {
-		done, err := b.c.change(insertObject, scope, string(ref.Kind), ref.ID, image)
+		err := b.c.Exec(insertObject, scope, string(ref.Kind), ref.ID, image)
 		if err == nil {
-			return done.LastInsertId()
+			return b.c.Inserted(), nil
 		}
 		if code(err) != lib.SQLITE_CONSTRAINT {
 			return 0, err
 		}
 	}
-	v, err := b.c.row(findObject, scope, string(ref.Kind), ref.ID)
+	v, err := b.c.Row(findObject, scope, string(ref.Kind), ref.ID)
 	if err != nil {
 		return 0, err
 	}
@@ -157,7 +153,7 @@ func (b *batch) store(scope int64, ref cadre.Ref, image []byte, fresh bool) (int
 	if err != nil {
 		return 0, err
 	}
-	return row, b.c.exec(updateObject, image, row)
+	return row, b.c.Exec(updateObject, image, row)
 }
 
 // rebuild makes the tables of a scope again from the log that is left. The row
@@ -166,7 +162,7 @@ func (b *batch) store(scope int64, ref cadre.Ref, image []byte, fresh bool) (int
 func (b *batch) rebuild(sc *scope) error {
 	clear(sc.cache)
 	for _, table := range []string{"DELETE FROM entry WHERE scope=?", "DELETE FROM object WHERE scope=?"} {
-		if err := b.c.exec(table, sc.id); err != nil {
+		if err := b.c.Exec(table, sc.id); err != nil {
 			return err
 		}
 	}

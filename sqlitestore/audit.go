@@ -2,13 +2,13 @@ package sqlitestore
 
 import (
 	"context"
-	"database/sql/driver"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"cadre"
+	"cadre/internal/sqlite"
 )
 
 // maxFindings keeps a report about a wrecked database readable.
@@ -18,7 +18,7 @@ const maxFindings = 200
 type audit struct {
 	ctx     context.Context
 	s       *Store
-	c       *conn
+	c       *sqlite.Conn
 	report  *cadre.AuditReport
 	anchors []cadre.Anchor
 }
@@ -55,14 +55,14 @@ func (s *Store) auditOnce(ctx context.Context, anchors []cadre.Anchor) (*cadre.A
 		a.anchors = append(a.anchors, cadre.Anchor{Scope: r.Scope, Head: r.Head, From: filepath.Join(s.dir, headsName, headName(r.Scope)), Own: true})
 	}
 	a.report.Anchors = len(a.anchors)
-	c, err := dial(filepath.Join(s.dir, dbName), "mode=ro")
+	c, err := sqlite.Open(filepath.Join(s.dir, dbName), "mode=ro")
 	if err != nil {
 		a.find("", "database", "cannot be opened: %v", err)
 		return a.report, records, nil
 	}
 	a.c = c
 	a.all()
-	if err := c.close(); err != nil {
+	if err := c.Close(); err != nil {
 		a.find("", "database", "cannot be closed: %v", err)
 	}
 	return a.report, records, ctx.Err()
@@ -80,7 +80,7 @@ func (a *audit) add(found ...cadre.Finding) {
 
 // all looks at the file, then at every scope, in one read transaction.
 func (a *audit) all() {
-	if err := a.c.script(a.ctx, "PRAGMA busy_timeout=10000; PRAGMA query_only=1; BEGIN"); err != nil {
+	if err := a.c.Script(a.ctx, "PRAGMA query_only=1; BEGIN"); err != nil {
 		a.find("", "database", "cannot be read: %v", err)
 		return
 	}
@@ -114,7 +114,7 @@ func (a *audit) all() {
 // not hide the others.
 func (a *audit) rows() (known map[cadre.Scope]bool, list []*scope, err error) {
 	known = map[cadre.Scope]bool{}
-	err = scopes(a.c, func(row []driver.Value) error {
+	err = scopes(a.c, func(row []any) error {
 		name := cadre.Scope(text(row[0]))
 		known[name] = true
 		a.report.Scopes++
@@ -133,7 +133,7 @@ func (a *audit) rows() (known map[cadre.Scope]bool, list []*scope, err error) {
 // types finds columns that do not hold what they are declared to hold, each
 // declared as its name and type. Such a value may read the same here and still
 // equal nothing that a query asks for.
-func (a *audit) types(s cadre.Scope, place string, row []driver.Value, columns ...string) {
+func (a *audit) types(s cadre.Scope, place string, row []any, columns ...string) {
 	for i, column := range columns {
 		name, want, _ := strings.Cut(column, " ")
 		if have := typeOf(row[i]); have != want {
@@ -143,7 +143,7 @@ func (a *audit) types(s cadre.Scope, place string, row []driver.Value, columns .
 }
 
 // typeOf is what SQLite calls the type of a value.
-func typeOf(v driver.Value) string {
+func typeOf(v any) string {
 	switch v.(type) {
 	case nil:
 		return "NULL"
@@ -161,21 +161,21 @@ func typeOf(v driver.Value) string {
 
 // pages has SQLite check its own file.
 func (a *audit) pages() {
-	r, err := a.c.query(a.ctx, "PRAGMA integrity_check(20)")
+	r, err := a.c.Query(a.ctx, "PRAGMA integrity_check(20)")
 	if err != nil {
 		a.find("", "database", "cannot be checked: %v", err)
 		return
 	}
-	defer r.close()
+	defer r.Close()
 	for {
-		ok, err := r.next()
+		ok, err := r.Next()
 		if err != nil {
 			a.find("", "database", "cannot be checked: %v", err)
 		}
 		if !ok {
 			return
 		}
-		if what := text(r.val[0]); what != "ok" {
+		if what := text(r.Val[0]); what != "ok" {
 			a.find("", "database", "%s", what)
 		}
 	}
@@ -224,7 +224,7 @@ func (a *audit) strays(known map[cadre.Scope]bool) {
 		"object": "SELECT scope, count(*) FROM object WHERE scope NOT IN (SELECT id FROM scope) GROUP BY 1",
 		"entry":  "SELECT scope, count(*) FROM entry WHERE scope NOT IN (SELECT id FROM scope) GROUP BY 1",
 	} {
-		v, err := a.c.row(query)
+		v, err := a.c.Row(query)
 		if err != nil {
 			a.find("", "table "+table, "cannot be read: %v", err)
 		} else if v != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"cadre"
+	"cadre/internal/sqlite"
 )
 
 // scope checks one scope: its chain, its row, its objects and their indexes. The
@@ -56,15 +57,15 @@ const wholeLog = "SELECT id,scope,kind,object,command,hash,line FROM event WHERE
 
 // chain walks the log, and says whether all of it could be read.
 func (a *audit) chain(sc *scope, check *cadre.ChainCheck) bool {
-	r, err := a.c.query(a.ctx, wholeLog, eventID(sc.id, 0), eventID(sc.id, maxSeq))
+	r, err := a.c.Query(a.ctx, wholeLog, eventID(sc.id, 0), eventID(sc.id, maxSeq))
 	if err != nil {
 		a.find(sc.name, "log", "cannot be read: %v", err)
 		return false
 	}
-	defer r.close()
+	defer r.Close()
 	last := cadre.Seq(0)
 	for {
-		ok, err := r.next()
+		ok, err := r.Next()
 		if err == nil {
 			err = a.ctx.Err()
 		}
@@ -75,22 +76,22 @@ func (a *audit) chain(sc *scope, check *cadre.ChainCheck) bool {
 		if !ok {
 			return true
 		}
-		id, err := number(r.val[0])
+		id, err := number(r.Val[0])
 		if err != nil {
 			a.find(sc.name, fmt.Sprintf("event %d", last+1), "cannot be read: %v", err)
 			return false
 		}
 		last = seqOf(id)
-		line := data(r.val[6])
-		check.Add(last, text(r.val[5]), line)
+		line := data(r.Val[6])
+		check.Add(last, text(r.Val[5]), line)
 		a.report.Events++
-		a.types(sc.name, fmt.Sprintf("event %d", last), r.val, "id INTEGER", "scope INTEGER", "kind TEXT", "object TEXT", "command TEXT", "hash TEXT", "line BLOB")
+		a.types(sc.name, fmt.Sprintf("event %d", last), r.Val, "id INTEGER", "scope INTEGER", "kind TEXT", "object TEXT", "command TEXT", "hash TEXT", "line BLOB")
 		a.columns(sc, last, r, line)
 	}
 }
 
 // columns compares what the event is found by with what the event says.
-func (a *audit) columns(sc *scope, seq cadre.Seq, r *rows, line []byte) {
+func (a *audit) columns(sc *scope, seq cadre.Seq, r *sqlite.Rows, line []byte) {
 	var e struct {
 		Object  cadre.Ref `json:"object"`
 		Command string    `json:"command"`
@@ -99,10 +100,10 @@ func (a *audit) columns(sc *scope, seq cadre.Seq, r *rows, line []byte) {
 		return // the chain says so
 	}
 	for _, c := range []struct{ what, have, want string }{
-		{"list number", text(r.val[1]), text(sc.id)},
-		{"kind", text(r.val[2]), string(e.Object.Kind)},
-		{"object", text(r.val[3]), e.Object.ID},
-		{"command", text(r.val[4]), e.Command},
+		{"list number", text(r.Val[1]), text(sc.id)},
+		{"kind", text(r.Val[2]), string(e.Object.Kind)},
+		{"object", text(r.Val[3]), e.Object.ID},
+		{"command", text(r.Val[4]), e.Command},
 	} {
 		if c.have != c.want {
 			a.find(sc.name, fmt.Sprintf("event %d", seq), "is filed under %s %q and says %q", c.what, c.have, c.want)
@@ -113,15 +114,15 @@ func (a *audit) columns(sc *scope, seq cadre.Seq, r *rows, line []byte) {
 // objects compares every current object with the one that the log makes, and
 // gives the number of each object's row.
 func (a *audit) objects(sc *scope, log *cadre.State) (map[cadre.Ref]int64, bool) {
-	r, err := a.c.query(a.ctx, "SELECT id,kind,name,data FROM object WHERE scope=? ORDER BY id", sc.id)
+	r, err := a.c.Query(a.ctx, "SELECT id,kind,name,data FROM object WHERE scope=? ORDER BY id", sc.id)
 	if err != nil {
 		a.find(sc.name, "table object", "cannot be read: %v", err)
 		return nil, false
 	}
-	defer r.close()
+	defer r.Close()
 	seen := map[cadre.Ref]int64{}
 	for {
-		ok, err := r.next()
+		ok, err := r.Next()
 		if err != nil {
 			a.find(sc.name, "table object", "cannot be read: %v", err)
 			return nil, false
@@ -130,13 +131,13 @@ func (a *audit) objects(sc *scope, log *cadre.State) (map[cadre.Ref]int64, bool)
 			break
 		}
 		a.report.Objects++
-		ref := cadre.Ref{Kind: cadre.Kind(text(r.val[1])), ID: text(r.val[2])}
-		a.types(sc.name, ref.String(), r.val, "id INTEGER", "kind TEXT", "name TEXT", "data BLOB")
-		seen[ref], err = number(r.val[0])
+		ref := cadre.Ref{Kind: cadre.Kind(text(r.Val[1])), ID: text(r.Val[2])}
+		a.types(sc.name, ref.String(), r.Val, "id INTEGER", "kind TEXT", "name TEXT", "data BLOB")
+		seen[ref], err = number(r.Val[0])
 		if err != nil {
 			a.find(sc.name, ref.String(), "cannot be read: %v", err)
 		}
-		a.object(sc, log, ref, data(r.val[3]))
+		a.object(sc, log, ref, data(r.Val[3]))
 	}
 	for ref := range log.Refs() {
 		if _, ok := seen[ref]; !ok {
@@ -170,14 +171,14 @@ func (a *audit) entries(sc *scope, log *cadre.State, rows map[cadre.Ref]int64) {
 			want[e] = rows[ref]
 		}
 	}
-	r, err := a.c.query(a.ctx, "SELECT list,key,object FROM entry WHERE scope=?", sc.id)
+	r, err := a.c.Query(a.ctx, "SELECT list,key,object FROM entry WHERE scope=?", sc.id)
 	if err != nil {
 		a.find(sc.name, "table entry", "cannot be read: %v", err)
 		return
 	}
-	defer r.close()
+	defer r.Close()
 	for {
-		ok, err := r.next()
+		ok, err := r.Next()
 		if err != nil {
 			a.find(sc.name, "table entry", "cannot be read: %v", err)
 			return
@@ -185,13 +186,13 @@ func (a *audit) entries(sc *scope, log *cadre.State, rows map[cadre.Ref]int64) {
 		if !ok {
 			break
 		}
-		e := cadre.Entry{Index: cadre.Index(text(r.val[0])), Key: text(r.val[1])}
-		a.types(sc.name, "index "+string(e.Index), r.val, "list TEXT", "key BLOB", "object INTEGER")
+		e := cadre.Entry{Index: cadre.Index(text(r.Val[0])), Key: text(r.Val[1])}
+		a.types(sc.name, "index "+string(e.Index), r.Val, "list TEXT", "key BLOB", "object INTEGER")
 		row, known := want[e]
 		switch {
 		case !known:
 			a.find(sc.name, "index "+string(e.Index), "holds %q, which no object has", e.Key)
-		case r.val[2] != row:
+		case r.Val[2] != row:
 			a.find(sc.name, "index "+string(e.Index), "leads from %q to another object", e.Key)
 		}
 		delete(want, e)

@@ -83,10 +83,10 @@ func (s *Store) copyTo(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	r, err := c.query(ctx, "VACUUM INTO ?", path)
+	r, err := c.Query(ctx, "VACUUM INTO ?", path)
 	if err == nil {
-		_, err = r.next()
-		r.close()
+		_, err = r.Next()
+		r.Close()
 	}
 	s.release(c, err == nil)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cadre"
+	"cadre/internal/sqlite"
 )
 
 // How much goes into one transaction at most.
@@ -45,7 +46,7 @@ func (s *Store) unlock() {
 
 // alone repeats each command of a failed transaction on its own, so that one
 // that cannot be written does not take the others with it.
-func (s *Store) alone(b *batch, c *conn) bool {
+func (s *Store) alone(b *batch, c *sqlite.Conn) bool {
 	healthy := true
 	b.err, b.scopes, b.ended = nil, nil, nil
 	for i, t := range b.taken {
@@ -64,7 +65,7 @@ func (s *Store) alone(b *batch, c *conn) bool {
 // batch is the commands of one transaction and what it knows of their scopes.
 type batch struct {
 	s      *Store
-	c      *conn
+	c      *sqlite.Conn
 	scopes map[cadre.Scope]*scope
 	ended  []cadre.Scope // names that no longer mean a scope
 	taken  []taken
@@ -80,10 +81,10 @@ type taken struct {
 }
 
 // transact runs one transaction: the first command, and those that wait.
-func (s *Store) transact(c *conn, r *request, next func() *request) *batch {
+func (s *Store) transact(c *sqlite.Conn, r *request, next func() *request) *batch {
 	b := &batch{s: s, c: c, scopes: map[cadre.Scope]*scope{}}
 	began := time.Now()
-	b.err = c.exec("BEGIN IMMEDIATE")
+	b.err = c.Exec("BEGIN IMMEDIATE")
 	for ; r != nil; r = next() {
 		t := taken{request: r}
 		if b.err == nil {
@@ -101,7 +102,7 @@ func (s *Store) transact(c *conn, r *request, next func() *request) *batch {
 		b.err = guard(b.finish)
 	}
 	if b.err != nil {
-		_ = c.exec("ROLLBACK") // fails where SQLite has done so itself
+		_ = c.Exec("ROLLBACK") // fails where SQLite has done so itself
 		b.err = s.fault(b.err, "writing to the database")
 		return b
 	}
@@ -178,16 +179,16 @@ func (b *batch) finish() error {
 		}
 	}
 	if !wrote {
-		return b.c.exec("ROLLBACK")
+		return b.c.Exec("ROLLBACK")
 	}
-	return b.c.exec("COMMIT")
+	return b.c.Exec("COMMIT")
 }
 
 const updateScope = "UPDATE scope SET epoch=?,seq=?,hash=?,fence=?,next=? WHERE id=?"
 
 func (b *batch) update(sc *scope) error {
 	h := sc.head
-	return b.c.exec(updateScope, h.Epoch, int64(h.Seq), h.Hash, int64(h.Fence), int64(h.Next), sc.id)
+	return b.c.Exec(updateScope, h.Epoch, int64(h.Seq), h.Hash, int64(h.Fence), int64(h.Next), sc.id)
 }
 
 // record notes the new heads beside the database. A record that cannot be

@@ -6,10 +6,10 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 
 	"cadre"
+	"cadre/internal/sqlite"
 )
 
 // fault says what was being done when the machine failed, and what to type. A
@@ -44,7 +44,7 @@ func (s *Store) fault(err error, doing string) error {
 // code is SQLite's primary result code, 0 for an error that is not SQLite's.
 func code(err error) int {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
-		return e.Code() & 0xff
+		return e.Code
 	}
 	return 0
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"cadre"
+	"cadre/internal/sqlite"
 )
 
 // add creates n tasks in one command.
@@ -44,7 +45,7 @@ func limited(t *testing.T, setting string) *Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.row("PRAGMA " + setting); err != nil {
+	if _, err := c.Row("PRAGMA " + setting); err != nil {
 		t.Fatal(err)
 	}
 	s.release(c, true)
@@ -73,15 +74,15 @@ func TestFullDisk(t *testing.T) {
 
 func TestLockedDatabase(t *testing.T) {
 	s := limited(t, "busy_timeout=50")
-	other, err := dial(s.dir+"/"+dbName, "")
+	other, err := sqlite.Open(s.dir+"/"+dbName, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := other.script(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+	if err := other.Script(t.Context(), "BEGIN IMMEDIATE"); err != nil {
 		t.Fatal(err)
 	}
 	wantFault(t, add(s, "second", 1), "fuser -v ")
-	if err := other.close(); err != nil {
+	if err := other.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if err := add(s, "second", 1); err != nil {

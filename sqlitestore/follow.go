@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"cadre"
+	"cadre/internal/sqlite"
 )
 
 // rescan is how long a follower trusts that it would have been woken.
@@ -64,7 +65,7 @@ const eventsAfter = "SELECT id,hash,line FROM event WHERE id>? AND id<=? ORDER B
 // after reads the next events behind a cursor, and the cursor behind them. A
 // reader that began at the start has no epoch to compare until it has caught up.
 func (s *Store) after(ctx context.Context, name cadre.Scope, cursor cadre.Head) (events []cadre.Event, next cadre.Head, more bool, err error) {
-	err = s.read(ctx, name, "reading the log of "+string(name), func(c *conn, sc *scope) error {
+	err = s.read(ctx, name, "reading the log of "+string(name), func(c *sqlite.Conn, sc *scope) error {
 		if err := follows(c, sc, cursor); err != nil {
 			return err
 		}
@@ -83,14 +84,14 @@ func (s *Store) after(ctx context.Context, name cadre.Scope, cursor cadre.Head) 
 }
 
 // follows refuses a cursor that is not a place in this log.
-func follows(c *conn, sc *scope, cursor cadre.Head) error {
+func follows(c *sqlite.Conn, sc *scope, cursor cadre.Head) error {
 	if cursor.Seq > sc.head.Seq || cursor.Epoch != "" && cursor.Epoch != sc.head.Epoch {
 		return &cadre.EpochError{Head: sc.head}
 	}
 	if cursor.Epoch == "" || cursor.Hash == "" || sc.head.Hash == cursor.Hash {
 		return nil
 	}
-	v, err := c.row(hashAt, eventID(sc.id, cursor.Seq))
+	v, err := c.Row(hashAt, eventID(sc.id, cursor.Seq))
 	if err != nil {
 		return err
 	}

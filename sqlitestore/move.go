@@ -73,7 +73,7 @@ func (b *batch) place(sc *scope, to cadre.Dest) error {
 	if err := b.update(sc); err != nil {
 		return err
 	}
-	if err := b.c.exec(moveScope, string(sc.name), string(sc.place), sc.id); err != nil {
+	if err := b.c.Exec(moveScope, string(sc.name), string(sc.place), sc.id); err != nil {
 		return err
 	}
 	if to.Name != "" || to.Where == cadre.Gone {
@@ -86,11 +86,11 @@ func (b *batch) place(sc *scope, to cadre.Dest) error {
 	if sc.place != cadre.Gone {
 		return nil
 	}
-	if err := b.c.exec(eraseEvents, eventID(sc.id, 0), eventID(sc.id, maxSeq)); err != nil {
+	if err := b.c.Exec(eraseEvents, eventID(sc.id, 0), eventID(sc.id, maxSeq)); err != nil {
 		return err
 	}
 	for _, erase := range []string{eraseObjects, eraseEntries, eraseScope} {
-		if err := b.c.exec(erase, sc.id); err != nil {
+		if err := b.c.Exec(erase, sc.id); err != nil {
 			return err
 		}
 	}

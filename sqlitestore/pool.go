@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+
+	"cadre/internal/sqlite"
 )
 
 // connect gives a connection that nobody else uses.
-func (s *Store) connect(ctx context.Context) (*conn, error) {
+func (s *Store) connect(ctx context.Context) (*sqlite.Conn, error) {
 	c, ready, err := s.take()
 	if c != nil || err != nil {
 		return c, err
@@ -20,7 +22,7 @@ func (s *Store) connect(ctx context.Context) (*conn, error) {
 
 // take gives a connection that waits, nil where none does, and says whether the
 // database has this program's version.
-func (s *Store) take() (c *conn, ready bool, err error) {
+func (s *Store) take() (c *sqlite.Conn, ready bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -33,13 +35,13 @@ func (s *Store) take() (c *conn, ready bool, err error) {
 	return c, s.ready, nil
 }
 
-func (s *Store) dial() (*conn, error) {
-	c, err := dial(filepath.Join(s.dir, dbName), "")
+func (s *Store) dial() (*sqlite.Conn, error) {
+	c, err := sqlite.Open(filepath.Join(s.dir, dbName), "")
 	if err != nil {
 		return nil, s.fault(err, "opening the database")
 	}
-	if err := c.script(context.Background(), settings); err != nil { // it waits for nobody
-		_ = c.close()
+	if err := c.Script(context.Background(), settings); err != nil { // it waits for nobody
+		_ = c.Close()
 		return nil, s.fault(err, "opening the database")
 	}
 	return c, nil
@@ -48,7 +50,7 @@ func (s *Store) dial() (*conn, error) {
 // first opens the first connection, and brings the database to this program's
 // version. It may wait for another process, so it is one caller at a time, each
 // no longer than its context, and Close ends the wait.
-func (s *Store) first(ctx context.Context) (*conn, error) {
+func (s *Store) first(ctx context.Context) (*sqlite.Conn, error) {
 	select {
 	case s.opening <- struct{}{}:
 	default: // only a wait may ask for the end of the context: see exclusively
@@ -72,7 +74,7 @@ func (s *Store) first(ctx context.Context) (*conn, error) {
 		return nil, err
 	}
 	if err := s.migrate(ctx, c); err != nil {
-		_ = c.close()
+		_ = c.Close()
 		return nil, err
 	}
 	s.mu.Lock()
@@ -102,13 +104,13 @@ func (s *Store) exclusively(ctx context.Context, do func(context.Context) error)
 
 // settings of every connection. A write-ahead log that one large import blew up
 // is cut back when it begins anew.
-const settings = "PRAGMA busy_timeout=10000; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=1000; PRAGMA journal_size_limit=8388608"
+const settings = "PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=1000; PRAGMA journal_size_limit=8388608"
 
 // maxIdle is how many connections wait for the next reader.
 const maxIdle = 4
 
 // release takes a connection back. One that met a fault is not used again.
-func (s *Store) release(c *conn, healthy bool) {
+func (s *Store) release(c *sqlite.Conn, healthy bool) {
 	s.mu.Lock()
 	keep := healthy && !s.closed && len(s.idle) < maxIdle
 	if keep {
@@ -116,7 +118,7 @@ func (s *Store) release(c *conn, healthy bool) {
 	}
 	s.mu.Unlock()
 	if !keep {
-		_ = c.close()
+		_ = c.Close()
 	}
 }
 
@@ -138,7 +140,7 @@ func (s *Store) Close() error {
 	}
 	var errs []error
 	for _, c := range idle {
-		errs = append(errs, c.close())
+		errs = append(errs, c.Close())
 	}
 	errs = append(errs, s.watch.close(), s.lock.Close(), s.creating.Close(), s.heads.Close(), s.root.Close())
 	if err := errors.Join(errs...); err != nil {

@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"cadre"
+	"cadre/internal/sqlite"
 )
 
 // Most scans look at the first few objects. One that goes on is likely to go on
@@ -26,12 +27,12 @@ func (s *source) Scan(i cadre.Index, prefix, after string) iter.Seq2[cadre.Objec
 			return
 		}
 		from, to := keyRange(prefix, after)
-		r, err := s.c.query(context.Background(), scanEntries, s.id, string(i), from, to)
+		r, err := s.c.Query(context.Background(), scanEntries, s.id, string(i), from, to)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		defer r.close()
+		defer r.Close()
 		for range fewRows {
 			b := s.block(r, 1)
 			b.decode(s.objects)
@@ -45,7 +46,7 @@ func (s *source) Scan(i cadre.Index, prefix, after string) iter.Seq2[cadre.Objec
 
 // rest gives the remaining rows: one block is decoded while the next is read,
 // and while the caller looks at the one before.
-func (s *source) rest(r *rows, yield func(cadre.Object, error) bool) {
+func (s *source) rest(r *sqlite.Rows, yield func(cadre.Object, error) bool) {
 	this := s.block(r, blockLen)
 	for {
 		decoded := make(chan struct{})
@@ -76,16 +77,16 @@ type block struct {
 }
 
 // block reads rows, as many as there are up to a number.
-func (s *source) block(r *rows, n int) *block {
+func (s *source) block(r *sqlite.Rows, n int) *block {
 	b := &block{}
 	for range n {
-		ok, err := r.next()
+		ok, err := r.Next()
 		if !ok || err != nil {
 			b.err, b.end = err, true
 			break
 		}
-		b.kinds = append(b.kinds, cadre.Kind(text(r.val[0])))
-		b.images = append(b.images, data(r.val[1]))
+		b.kinds = append(b.kinds, cadre.Kind(text(r.Val[0])))
+		b.images = append(b.images, data(r.Val[1]))
 	}
 	return b
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"cadre"
+	"cadre/internal/sqlite"
 )
 
 // migrations bring a database from one version to the next; the version is how
@@ -43,8 +44,8 @@ CREATE TRIGGER scope_marked BEFORE UPDATE OF id,place ON scope WHEN NEW.place='g
 }
 
 // version reads how many migrations a database has seen.
-func version(c *conn) (int, error) {
-	v, err := c.row("PRAGMA user_version")
+func version(c *sqlite.Conn) (int, error) {
+	v, err := c.Row("PRAGMA user_version")
 	if err != nil {
 		return 0, err
 	}
@@ -54,12 +55,12 @@ func version(c *conn) (int, error) {
 
 // migrate brings a database to this program's version. A database of a newer
 // program is refused: writing to it could break what that program relies on.
-func (s *Store) migrate(ctx context.Context, c *conn) error {
+func (s *Store) migrate(ctx context.Context, c *sqlite.Conn) error {
 	have, err := version(c)
 	if err != nil {
 		return s.fault(err, "reading the database's version")
 	}
-	mode, err := c.row("PRAGMA journal_mode")
+	mode, err := c.Row("PRAGMA journal_mode")
 	if err != nil {
 		return s.fault(err, "reading the database's mode")
 	}
@@ -71,13 +72,13 @@ func (s *Store) migrate(ctx context.Context, c *conn) error {
 	}
 	err = s.exclusively(ctx, func(ctx context.Context) error { return s.upgrade(ctx, c) })
 	if err != nil {
-		_ = c.script(context.Background(), "ROLLBACK") // fails where nothing was begun
+		_ = c.Script(context.Background(), "ROLLBACK") // fails where nothing was begun
 	}
 	return s.fault(err, "preparing the database")
 }
 
-func (s *Store) upgrade(ctx context.Context, c *conn) error {
-	if err := c.script(ctx, "PRAGMA journal_mode=WAL; BEGIN IMMEDIATE"); err != nil {
+func (s *Store) upgrade(ctx context.Context, c *sqlite.Conn) error {
+	if err := c.Script(ctx, "PRAGMA journal_mode=WAL; BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
 	have, err := version(c)
@@ -85,39 +86,39 @@ func (s *Store) upgrade(ctx context.Context, c *conn) error {
 		return err
 	}
 	for _, step := range s.migrations[min(have, len(s.migrations)):] {
-		if err := c.script(ctx, step); err != nil {
+		if err := c.Script(ctx, step); err != nil {
 			return err
 		}
 	}
-	return c.script(ctx, fmt.Sprintf("PRAGMA user_version=%d; COMMIT", max(have, len(s.migrations))))
+	return c.Script(ctx, fmt.Sprintf("PRAGMA user_version=%d; COMMIT", max(have, len(s.migrations))))
 }
 
 // readSchema gives the text of every table, index and trigger, by kind and name.
-func readSchema(c *conn) (map[string]string, error) {
-	r, err := c.query(context.Background(), "SELECT type||' '||name, sql FROM sqlite_master")
+func readSchema(c *sqlite.Conn) (map[string]string, error) {
+	r, err := c.Query(context.Background(), "SELECT type||' '||name, sql FROM sqlite_master")
 	if err != nil {
 		return nil, err
 	}
-	defer r.close()
+	defer r.Close()
 	out := map[string]string{}
 	for {
-		ok, err := r.next()
+		ok, err := r.Next()
 		if !ok || err != nil {
 			return out, err
 		}
-		out[text(r.val[0])] = text(r.val[1])
+		out[text(r.Val[0])] = text(r.Val[1])
 	}
 }
 
 // newSchema is the schema that migrations make.
 func newSchema(ctx context.Context, migrations []string) (map[string]string, error) {
-	c, err := dial("", "mode=memory")
+	c, err := sqlite.Open("", "mode=memory")
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = c.close() }() // nothing is kept
+	defer func() { _ = c.Close() }() // nothing is kept
 	for _, step := range migrations {
-		if err := c.script(ctx, step); err != nil {
+		if err := c.Script(ctx, step); err != nil {
 			return nil, err
 		}
 	}

@@ -88,7 +88,7 @@ func TestTriggersGuardTheLog(t *testing.T) {
 		"UPDATE object SET name=CAST(name AS BLOB)", "UPDATE entry SET key=CAST(key AS TEXT)",
 		"UPDATE entry SET list=CAST(list AS BLOB)", "UPDATE scope SET name=CAST(name AS BLOB)",
 	} {
-		if err := db.script(t.Context(), statement); err == nil {
+		if err := db.Script(t.Context(), statement); err == nil {
 			t.Errorf("%s was allowed", statement)
 		}
 	}

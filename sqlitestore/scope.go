@@ -2,11 +2,11 @@ package sqlitestore
 
 import (
 	"crypto/rand"
-	"database/sql/driver"
 	"encoding/hex"
 	"fmt"
 
 	"cadre"
+	"cadre/internal/sqlite"
 )
 
 // scope is a scope's row, and what a transaction does to it.
@@ -24,8 +24,8 @@ type scope struct {
 const getScope = "SELECT id,place,epoch,seq,hash,fence,next FROM scope WHERE name=?"
 
 // readScope reads a scope's row; id 0 where there is none.
-func readScope(c *conn, name cadre.Scope) (*scope, error) {
-	v, err := c.row(getScope, string(name))
+func readScope(c *sqlite.Conn, name cadre.Scope) (*scope, error) {
+	v, err := c.Row(getScope, string(name))
 	if err != nil || v == nil {
 		return &scope{name: name, place: cadre.Live}, err
 	}
@@ -33,7 +33,7 @@ func readScope(c *conn, name cadre.Scope) (*scope, error) {
 }
 
 // scanScope makes a scope of the columns id, place, epoch, seq, hash, fence, next.
-func scanScope(name cadre.Scope, v []driver.Value) (*scope, error) {
+func scanScope(name cadre.Scope, v []any) (*scope, error) {
 	sc := &scope{name: name, place: cadre.Where(text(v[1]))}
 	sc.head.Epoch, sc.head.Hash = text(v[2]), text(v[4])
 	var n [4]int64
@@ -47,7 +47,7 @@ func scanScope(name cadre.Scope, v []driver.Value) (*scope, error) {
 	return sc, nil
 }
 
-func (s *Store) source(c *conn, sc *scope) *source {
+func (s *Store) source(c *sqlite.Conn, sc *scope) *source {
 	return &source{c: c, id: sc.id, name: sc.name, head: sc.head, objects: &s.objects, cache: sc.cache}
 }
 
@@ -78,7 +78,7 @@ const (
 // its log proves as much as a head record does.
 func (b *batch) compare(sc *scope) error {
 	if sc.id != 0 {
-		v, err := b.c.row(lastEvent, eventID(sc.id, 0), eventID(sc.id, maxSeq))
+		v, err := b.c.Row(lastEvent, eventID(sc.id, 0), eventID(sc.id, maxSeq))
 		if err != nil {
 			return err
 		}
@@ -103,7 +103,7 @@ func (b *batch) compare(sc *scope) error {
 	if record.Seq != sc.head.Seq {
 		hash = ""
 		if sc.id != 0 && record.Seq < sc.head.Seq {
-			v, err := b.c.row(hashAt, eventID(sc.id, record.Seq))
+			v, err := b.c.Row(hashAt, eventID(sc.id, record.Seq))
 			if err != nil {
 				return err
 			}

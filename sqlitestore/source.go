@@ -2,17 +2,17 @@ package sqlitestore
 
 import (
 	"context"
-	"database/sql/driver"
 	"encoding/json"
 	"iter"
 
 	"cadre"
+	"cadre/internal/sqlite"
 )
 
 // source reads a scope through one connection, inside a transaction. It sees
 // what that transaction has written so far.
 type source struct {
-	c     *conn
+	c     *sqlite.Conn
 	id    int64
 	name  cadre.Scope
 	head  cadre.Head
@@ -36,7 +36,7 @@ func (s *source) Get(r cadre.Ref) (cadre.Object, error) {
 	if o, known := s.cache[r]; known {
 		return o, nil
 	}
-	v, err := s.c.row(getObject, s.id, string(r.Kind), r.ID)
+	v, err := s.c.Row(getObject, s.id, string(r.Kind), r.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (s *source) Count(i cadre.Index, prefix string) (int, error) {
 		return 0, nil
 	}
 	from, to := keyRange(prefix, "")
-	v, err := s.c.row(countEntries, s.id, string(i), from, to)
+	v, err := s.c.Row(countEntries, s.id, string(i), from, to)
 	if err != nil {
 		return 0, err
 	}
@@ -71,11 +71,8 @@ func (s *source) Count(i cadre.Index, prefix string) (int, error) {
 // and come after another key. Keys are UTF-8, so no key begins with 0xff.
 func keyRange(prefix, after string) (from, to []byte) {
 	from = []byte(prefix)
-	switch {
-	case after >= prefix && after != "":
+	if after >= prefix && after != "" {
 		from = append([]byte(after), 0)
-	case prefix == "":
-		from = []byte{0} // the driver makes NULL of nothing
 	}
 	to = append([]byte(prefix), 0xff)
 	return from, to
@@ -97,21 +94,21 @@ func (s *source) History(r cadre.Ref) iter.Seq2[cadre.Event, error] {
 }
 
 // each decodes the events that a query gives.
-func each(c *conn, yield func(cadre.Event, error) bool, query string, args ...driver.Value) {
-	r, err := c.query(context.Background(), query, args...)
+func each(c *sqlite.Conn, yield func(cadre.Event, error) bool, query string, args ...any) {
+	r, err := c.Query(context.Background(), query, args...)
 	if err != nil {
 		yield(cadre.Event{}, err)
 		return
 	}
-	defer r.close()
+	defer r.Close()
 	for {
-		ok, err := r.next()
+		ok, err := r.Next()
 		if !ok && err == nil {
 			return
 		}
 		var e cadre.Event
 		if err == nil {
-			e, err = decodeEvent(r.val[0], r.val[1], r.val[2])
+			e, err = decodeEvent(r.Val[0], r.Val[1], r.Val[2])
 		}
 		if !yield(e, err) || err != nil {
 			return
@@ -120,7 +117,7 @@ func each(c *conn, yield func(cadre.Event, error) bool, query string, args ...dr
 }
 
 // decodeEvent reads a stored event. Its hash is not in the line: it is of it.
-func decodeEvent(id, hash, line driver.Value) (cadre.Event, error) {
+func decodeEvent(id, hash, line any) (cadre.Event, error) {
 	var e cadre.Event
 	n, err := number(id)
 	if err != nil {

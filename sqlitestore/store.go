@@ -29,6 +29,7 @@ import (
 	"cadre"
 	"cadre/internal/flock"
 	"cadre/internal/netfs"
+	"cadre/internal/sqlite"
 )
 
 const (
@@ -56,7 +57,7 @@ type Store struct {
 	end     context.CancelFunc
 
 	mu     sync.Mutex
-	idle   []*conn
+	idle   []*sqlite.Conn
 	ready  bool // the database has this program's version
 	closed bool
 }

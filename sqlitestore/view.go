@@ -2,14 +2,14 @@ package sqlitestore
 
 import (
 	"context"
-	"database/sql/driver"
 	"iter"
 
 	"cadre"
+	"cadre/internal/sqlite"
 )
 
 // read runs a function in a read transaction on one scope.
-func (s *Store) read(ctx context.Context, name cadre.Scope, doing string, look func(*conn, *scope) error) error {
+func (s *Store) read(ctx context.Context, name cadre.Scope, doing string, look func(*sqlite.Conn, *scope) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -19,14 +19,14 @@ func (s *Store) read(ctx context.Context, name cadre.Scope, doing string, look f
 	}
 	healthy := false
 	defer func() { s.release(c, healthy) }()
-	if err := c.exec("BEGIN"); err != nil {
+	if err := c.Exec("BEGIN"); err != nil {
 		return s.fault(err, doing)
 	}
 	sc, err := readScope(c, name)
 	if err == nil {
 		err = look(c, sc)
 	}
-	ended := c.exec("COMMIT")
+	ended := c.Exec("COMMIT")
 	healthy = ended == nil
 	if code(err) != 0 {
 		return s.fault(err, doing)
@@ -39,7 +39,7 @@ func (s *Store) read(ctx context.Context, name cadre.Scope, doing string, look f
 
 // View shows a scope as it is now.
 func (s *Store) View(ctx context.Context, name cadre.Scope, look func(cadre.Snap) error) error {
-	return s.read(ctx, name, "reading "+string(name), func(c *conn, sc *scope) error {
+	return s.read(ctx, name, "reading "+string(name), func(c *sqlite.Conn, sc *scope) error {
 		if sc.place == cadre.Archive {
 			return archived(name)
 		}
@@ -57,7 +57,7 @@ func (p past) History(r cadre.Ref) iter.Seq2[cadre.Event, error] { return p.log.
 
 // At shows a scope as it was after an event.
 func (s *Store) At(ctx context.Context, name cadre.Scope, seq cadre.Seq, look func(cadre.Snap) error) error {
-	return s.read(ctx, name, "reading "+string(name), func(c *conn, sc *scope) error {
+	return s.read(ctx, name, "reading "+string(name), func(c *sqlite.Conn, sc *scope) error {
 		if seq > sc.head.Seq {
 			return cadre.Refuse(cadre.RuleMissing, "cadre log --scope "+string(name), "%s has no event %d: its last is %d", name, seq, sc.head.Seq)
 		}
@@ -78,7 +78,7 @@ const newestEvents = `SELECT id,hash,line FROM event WHERE id IN
  (SELECT max(id) FROM event WHERE scope=? AND id<=? GROUP BY kind,object) ORDER BY id`
 
 // stateAt applies the newest event of each object up to a number.
-func stateAt(ctx context.Context, c *conn, sc *scope, seq cadre.Seq) (*cadre.State, error) {
+func stateAt(ctx context.Context, c *sqlite.Conn, sc *scope, seq cadre.Seq) (*cadre.State, error) {
 	then := &cadre.State{Name: sc.name}
 	var failed error
 	each(c, func(e cadre.Event, err error) bool {
@@ -99,8 +99,8 @@ const listScopes = "SELECT name,id,place,epoch,seq,hash,fence,next FROM scope OR
 func (s *Store) Scopes(ctx context.Context) iter.Seq2[cadre.ScopeInfo, error] {
 	return func(yield func(cadre.ScopeInfo, error) bool) {
 		var all []cadre.ScopeInfo
-		err := s.read(ctx, "", "listing", func(c *conn, _ *scope) error {
-			return scopes(c, func(row []driver.Value) error {
+		err := s.read(ctx, "", "listing", func(c *sqlite.Conn, _ *scope) error {
+			return scopes(c, func(row []any) error {
 				sc, err := scanScope(cadre.Scope(text(row[0])), row[1:])
 				if err == nil {
 					all = append(all, cadre.ScopeInfo{Scope: sc.name, Where: sc.place, Head: sc.head})
@@ -121,18 +121,18 @@ func (s *Store) Scopes(ctx context.Context) iter.Seq2[cadre.ScopeInfo, error] {
 }
 
 // scopes hands over every scope's row: its name, and what scanScope takes.
-func scopes(c *conn, add func([]driver.Value) error) error {
-	r, err := c.query(context.Background(), listScopes)
+func scopes(c *sqlite.Conn, add func([]any) error) error {
+	r, err := c.Query(context.Background(), listScopes)
 	if err != nil {
 		return err
 	}
-	defer r.close()
+	defer r.Close()
 	for {
-		ok, err := r.next()
+		ok, err := r.Next()
 		if !ok || err != nil {
 			return err
 		}
-		if err := add(r.val); err != nil {
+		if err := add(r.Val); err != nil {
 			return err
 		}
 	}
