@@ -26,7 +26,8 @@ func encodeEvent(e *Event) ([]byte, error) {
 	w.uint("seq", uint64(e.Seq))
 	w.time("time", e.Time)
 	w.text("scope", string(e.Scope))
-	w.other("actor", e.Actor, true)
+	w.key("actor")
+	w.actor(&e.Actor)
 	w.text("door", e.Door)
 	w.text("verb", e.Verb)
 	w.text("command", string(e.Command))
@@ -39,6 +40,24 @@ func encodeEvent(e *Event) ([]byte, error) {
 	w.object("after", e.After)
 	w.text("prev", e.Prev)
 	w.some("hash", e.Hash)
+	w.end()
+	return w.out, w.err
+}
+
+// EncodeHead gives the JSON of a scope's name and its head, as the fields "scope"
+// and "head": exactly the bytes of json.Marshal.
+func EncodeHead(s Scope, h Head) ([]byte, error) {
+	w := jsonWriter{out: make([]byte, 0, 1024)}
+	w.begin()
+	w.text("scope", string(s))
+	w.key("head")
+	w.begin()
+	w.text("epoch", h.Epoch)
+	w.uint("seq", uint64(h.Seq))
+	w.text("hash", h.Hash)
+	w.uint("fence", h.Fence)
+	w.uint("next", h.Next)
+	w.end()
 	w.end()
 	return w.out, w.err
 }
@@ -88,6 +107,22 @@ func (w *jsonWriter) task(t *Task) {
 		w.time("completedAt", *t.CompletedAt)
 	}
 	w.text("author", t.Author)
+	w.end()
+}
+
+func (w *jsonWriter) actor(a *Actor) {
+	w.begin()
+	w.text("kind", string(a.Kind))
+	w.text("name", a.Name)
+	w.some("session", a.Session)
+	w.some("scope", string(a.Scope))
+	w.some("list", string(a.List))
+	w.some("role", string(a.Role))
+	if a.Joined != 0 {
+		w.uint("joined", a.Joined)
+	}
+	w.text("proof", string(a.Proof))
+	w.some("by", a.By)
 	w.end()
 }
 

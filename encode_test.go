@@ -61,6 +61,14 @@ func TestEncodingIsThatOfTheStandardLibrary(t *testing.T) {
 		full(reflect.ValueOf(task).Elem(), text)
 		objects = append(objects, task, &Task{ID: "1", Subject: text, Labels: []string{text}, Status: Status(text)})
 	}
+	for _, text := range texts {
+		var head struct {
+			Scope Scope `json:"scope"`
+			Head  Head  `json:"head"`
+		}
+		full(reflect.ValueOf(&head).Elem(), text)
+		check(t, head, func() ([]byte, error) { return EncodeHead(head.Scope, head.Head) })
+	}
 	for _, o := range objects {
 		check(t, o, func() ([]byte, error) { return EncodeObject(o) })
 		for _, text := range texts {

@@ -6,8 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -42,13 +40,20 @@ func headName(s cadre.Scope) string {
 
 // encodeRecord makes a head record's bytes.
 func encodeRecord(s cadre.Scope, h cadre.Head) ([]byte, error) {
-	line, err := json.Marshal(record{Scope: s, Head: h})
+	line, err := cadre.EncodeHead(s, h)
 	if err != nil {
 		return nil, err
 	}
-	pad := max(0, recordSize-sumSize-len(line))
-	line = append(line, bytes.Repeat([]byte{' '}, pad)...)
-	return fmt.Appendf(line, "%08x\n", crc32.ChecksumIEEE(line)), nil
+	for len(line) < recordSize-sumSize {
+		line = append(line, ' ')
+	}
+	return append(line, checksum(line)...), nil
+}
+
+// checksum tells a record that was written whole: the beginning of its hash.
+func checksum(body []byte) string {
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:4]) + "\n"
 }
 
 // decodeRecord reads a head record, nil for one that is damaged.
@@ -58,7 +63,7 @@ func decodeRecord(line []byte) *record {
 	}
 	body, sum := line[:len(line)-sumSize], line[len(line)-sumSize:]
 	var r record
-	if string(sum) != fmt.Sprintf("%08x\n", crc32.ChecksumIEEE(body)) || json.Unmarshal(body, &r) != nil {
+	if string(sum) != checksum(body) || json.Unmarshal(body, &r) != nil {
 		return nil
 	}
 	if r.Head.Seq > maxSeq/2 || max(r.Head.Fence, r.Head.Next) > maxNumber {
@@ -105,11 +110,12 @@ func (s *Store) readLine(file string) ([]byte, error) {
 		return nil, s.fault(err, "reading a head record")
 	}
 	defer f.Close()
-	line, err := io.ReadAll(io.LimitReader(f, 4*recordSize))
-	if err != nil {
+	line := make([]byte, 4*recordSize)
+	n, err := f.Read(line) // a local file's bytes come all at once
+	if err != nil && err != io.EOF {
 		return nil, s.fault(err, "reading a head record")
 	}
-	return line, nil
+	return line[:n], nil
 }
 
 // writeHead replaces a head record in place, with one system call: a process
