@@ -1,6 +1,7 @@
 package coord
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -132,44 +133,46 @@ func (c *Coord) ChooseScope(ctx context.Context, p Place, a cadre.Actor, explici
 	case cadre.ActorGuest:
 		return cadre.DefaultScope, nil
 	}
-	for _, dir := range foldersUp(p.CWD) {
-		if scope, err := c.bound(ctx, cadre.BindFolder(dir)); err != nil || scope != "" {
-			return scope, err
-		}
-	}
-	return cadre.DefaultScope, nil
+	scope, err := c.bound(ctx, foldersUp(p.CWD)...)
+	return cmp.Or(scope, cadre.DefaultScope), err
 }
 
-// foldersUp gives a folder and its parents, nearest first.
+// foldersUp names a folder and its parents as callers, nearest first.
 func foldersUp(dir string) []string {
 	if dir == "" {
 		return nil
 	}
-	dirs := []string{filepath.Clean(dir)}
-	for {
-		parent := filepath.Dir(dirs[len(dirs)-1])
-		if parent == dirs[len(dirs)-1] {
-			return dirs
+	var callers []string
+	for dir = filepath.Clean(dir); ; dir = filepath.Dir(dir) {
+		callers = append(callers, cadre.BindFolder(dir))
+		if dir == filepath.Dir(dir) {
+			return callers
 		}
-		dirs = append(dirs, parent)
 	}
 }
 
-// bound is the newest scope that a caller was bound to and that is still there:
-// somebody else may have deleted it.
-func (c *Coord) bound(ctx context.Context, caller string) (cadre.Scope, error) {
+// bound is the newest scope that the first of these callers was bound to and that
+// is still there: somebody else may have deleted it.
+func (c *Coord) bound(ctx context.Context, callers ...string) (cadre.Scope, error) {
 	var scopes []cadre.Scope
 	err := c.Store.View(ctx, cadre.Host, func(snap cadre.Snap) error {
-		b, err := snap.Binding(caller)
-		if b != nil {
-			scopes = b.Scopes
+		for _, caller := range callers {
+			b, err := snap.Binding(caller)
+			if err != nil {
+				return err
+			}
+			if b != nil {
+				for _, scope := range slices.Backward(b.Scopes) {
+					scopes = append(scopes, scope)
+				}
+			}
 		}
-		return err
+		return nil
 	})
 	if err != nil {
 		return "", err
 	}
-	for _, scope := range slices.Backward(scopes) {
+	for _, scope := range scopes {
 		there := false
 		err := c.Store.View(ctx, scope, func(snap cadre.Snap) error {
 			there = snap.Head().Seq > 0
