@@ -104,12 +104,9 @@ func (s *Store) copyTo(ctx context.Context, path string) error {
 // SQLite would play it onto the backup and wreck it. A copy that Backup made says
 // in its header that it has no such log, which a database in use never does.
 func (s *Store) setAside(ctx context.Context) error {
-	if !s.strangeLog() {
-		return nil
-	}
 	return s.exclusively(ctx, func(context.Context) error {
-		if !s.strangeLog() {
-			return nil // another process was faster
+		if s.mode() != withoutLog || s.walSize() == 0 {
+			return nil // or another process was faster
 		}
 		for n := 1; ; n++ {
 			name := fmt.Sprintf("%s-wal.set-aside-%d", dbName, n)
@@ -128,23 +125,22 @@ func (s *Store) setAside(ctx context.Context) error {
 	})
 }
 
-// The place in a database's header that says how it is written to, and the value
-// of one that has no write-ahead log.
+// mode is what a database's header says about how it is written to, 0 where that
+// cannot be read.
+func (s *Store) mode() byte {
+	f, err := s.root.Open(dbName)
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	var mode [1]byte
+	_, _ = f.ReadAt(mode[:], writeVersion)
+	return mode[0]
+}
+
+// The place of the mode in the header, and what stands there.
 const (
 	writeVersion = 18
 	withoutLog   = 1
+	withLog      = 2
 )
-
-func (s *Store) strangeLog() bool {
-	if s.walSize() == 0 {
-		return false
-	}
-	f, err := s.root.Open(dbName)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	var version [1]byte
-	_, err = f.ReadAt(version[:], writeVersion)
-	return err == nil && version[0] == withoutLog
-}

@@ -66,14 +66,17 @@ func (s *Store) first(ctx context.Context) (*sqlite.Conn, error) {
 	} else if ready {
 		return s.dial()
 	}
-	if err := s.setAside(ctx); err != nil {
-		return nil, s.fault(err, "opening the database")
+	mode := s.mode()
+	if mode == withoutLog {
+		if err := s.setAside(ctx); err != nil {
+			return nil, s.fault(err, "opening the database")
+		}
 	}
 	c, err := s.dial()
 	if err != nil {
 		return nil, err
 	}
-	if err := s.migrate(ctx, c); err != nil {
+	if err := s.migrate(ctx, c, mode); err != nil {
 		_ = c.Close()
 		return nil, err
 	}
@@ -102,9 +105,10 @@ func (s *Store) exclusively(ctx context.Context, do func(context.Context) error)
 	return err
 }
 
-// settings of every connection. A write-ahead log that one large import blew up
-// is cut back when it begins anew.
-const settings = "PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=1000; PRAGMA journal_size_limit=8388608"
+// settings of every connection, beside SQLite's own: synchronous=FULL, and a
+// checkpoint every 1000 pages. A write-ahead log that one large import blew up is
+// cut back when it begins anew.
+const settings = "PRAGMA journal_size_limit=8388608"
 
 // maxIdle is how many connections wait for the next reader.
 const maxIdle = 4

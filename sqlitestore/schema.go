@@ -55,16 +55,12 @@ func version(c *sqlite.Conn) (int, error) {
 
 // migrate brings a database to this program's version. A database of a newer
 // program is refused: writing to it could break what that program relies on.
-func (s *Store) migrate(ctx context.Context, c *sqlite.Conn) error {
+func (s *Store) migrate(ctx context.Context, c *sqlite.Conn, mode byte) error {
 	have, err := version(c)
 	if err != nil {
 		return s.fault(err, "reading the database's version")
 	}
-	mode, err := c.Row("PRAGMA journal_mode")
-	if err != nil {
-		return s.fault(err, "reading the database's mode")
-	}
-	if have == len(s.migrations) && text(mode[0]) == "wal" {
+	if have == len(s.migrations) && mode == withLog {
 		return nil // a copy that Backup made is not
 	}
 	if have > len(s.migrations) {

@@ -64,6 +64,30 @@ func TestMigrateOlderAndNewer(t *testing.T) {
 	}
 }
 
+// What durability rests on is what SQLite does where it is not told otherwise.
+func TestSettings(t *testing.T) {
+	s, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for range 2 { // the first connection, and any other
+		c, err := s.connect(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.release(c, true)
+		for pragma, want := range map[string]any{
+			"synchronous": int64(2), "journal_mode": "wal", "wal_autocheckpoint": int64(1000),
+			"journal_size_limit": int64(8 << 20), "busy_timeout": int64(10_000),
+		} {
+			if v, err := c.Row("PRAGMA " + pragma); err != nil || v[0] != want {
+				t.Errorf("%s is %v, %v, and must be %v", pragma, v, err, want)
+			}
+		}
+	}
+}
+
 func TestTriggersGuardTheLog(t *testing.T) {
 	s, err := Open(t.TempDir())
 	if err != nil {
