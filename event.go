@@ -94,7 +94,8 @@ type Time struct {
 	Up   time.Duration
 }
 
-// Command is one call of a verb. Its ID makes it happen at most once.
+// Command is one call of a verb. Its ID makes it happen at most once, unless it
+// was drawn for this call alone.
 type Command struct {
 	ID    CommandID
 	Actor Actor

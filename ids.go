@@ -20,6 +20,12 @@ type (
 	Seq uint64
 )
 
+// DrawnMark begins the id of a command that was drawn at random for one call.
+const DrawnMark = "~"
+
+// Drawn says whether no other call can have this id: stores do not look for it.
+func (id CommandID) Drawn() bool { return strings.HasPrefix(string(id), DrawnMark) }
+
 // Host is the scope of what belongs to this machine and to no team: which
 // caller works on which list, and tokens.
 const Host Scope = "@host"

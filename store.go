@@ -48,8 +48,8 @@ type Store interface {
 	// Update decides and appends the events atomically, in one order per scope,
 	// durable on return. Commands that wait may share a commit; each decides on
 	// the result of the one before it. A command id that was committed before is
-	// not decided again: its receipt comes back, marked as replayed. Without
-	// events nothing is written.
+	// not decided again: its receipt comes back, marked as replayed; a drawn one
+	// is not looked for. Without events nothing is written.
 	Update(context.Context, Scope, Command, Decide) (Receipt, error)
 
 	// Events gives the log after a head, and with follow what comes next, until

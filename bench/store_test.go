@@ -44,7 +44,7 @@ func newCaller(s cadre.Store, name string) caller {
 
 // do commits one change.
 func (c caller) do(verb string, v cadre.Change) error {
-	cmd := cadre.Command{ID: cadre.CommandID(fmt.Sprintf("%s-%d", c.actor.Name, c.n.Add(1))), Actor: c.actor, Door: "bench", Verb: verb, Now: c.clock.now()}
+	cmd := cadre.Command{ID: cadre.CommandID(fmt.Sprintf("%s%s-%d", cadre.DrawnMark, c.actor.Name, c.n.Add(1))), Actor: c.actor, Door: "bench", Verb: verb, Now: c.clock.now()}
 	_, err := c.store.Update(context.Background(), c.scope, cmd, func(s cadre.Snap) ([]cadre.Event, error) { return v.Decide(s, cmd) })
 	return err
 }

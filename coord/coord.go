@@ -92,7 +92,7 @@ func (s *Session) command(verb string) cadre.Command {
 func newID() cadre.CommandID {
 	var b [12]byte
 	rand.Read(b[:]) // never fails
-	return cadre.CommandID(hex.EncodeToString(b[:]))
+	return cadre.CommandID(cadre.DrawnMark + hex.EncodeToString(b[:]))
 }
 
 // keyedID is the command id of a caller's own key: the same call again, the same id.

@@ -97,7 +97,9 @@ func (l *list) append(ctx context.Context, c cadre.Command, events []cadre.Event
 		return cadre.Receipt{}, err
 	}
 	for i, e := range events {
-		l.commands[e.Command] = append(l.commands[e.Command], len(l.events))
+		if !e.Command.Drawn() {
+			l.commands[e.Command] = append(l.commands[e.Command], len(l.events))
+		}
 		l.events = append(l.events, e)
 		l.lines = append(l.lines, lines[i])
 		l.state.Apply(e)

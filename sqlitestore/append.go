@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	eventsOfCommand = "SELECT id,hash,line FROM event WHERE scope=? AND command=? ORDER BY id"
+	eventsOfCommand = "SELECT id,hash,line FROM event WHERE scope=? AND command=? AND command NOT GLOB '" + cadre.DrawnMark + "*' ORDER BY id"
 	insertScope     = "INSERT INTO scope(id,name,place,epoch,seq,hash,fence,next) VALUES(" + freeNumber + ",?,'live','',0,'',0,0)"
 	insertEvent     = "INSERT INTO event(id,scope,kind,object,command,hash,line) VALUES(?,?,?,?,?,?,?)"
 	findObject      = "SELECT id FROM object WHERE scope=? AND kind=? AND name=?"
@@ -32,7 +32,7 @@ const freeNumber = `1+max(ifnull((SELECT max(id) FROM scope),0),ifnull((SELECT m
 
 // replay finds what a command did when it was committed before.
 func (b *batch) replay(sc *scope, c cadre.Command) (cadre.Receipt, bool, error) {
-	if c.ID == "" || sc.id == 0 {
+	if c.ID == "" || c.ID.Drawn() || sc.id == 0 {
 		return cadre.Receipt{}, false, nil
 	}
 	receipt := cadre.Receipt{Head: sc.head, Replayed: true}

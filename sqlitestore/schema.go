@@ -27,7 +27,7 @@ CREATE TABLE scope(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, place TEXT
 CREATE TABLE event(id INTEGER PRIMARY KEY, scope INTEGER NOT NULL, kind TEXT NOT NULL, object TEXT NOT NULL,
   command TEXT NOT NULL, hash TEXT NOT NULL, line BLOB NOT NULL, CHECK(id>>40=scope)) STRICT;
 CREATE INDEX event_object ON event(scope,kind,object);
-CREATE INDEX event_command ON event(scope,command);
+CREATE INDEX event_command ON event(scope,command) WHERE command NOT GLOB '~*';
 CREATE TABLE object(id INTEGER PRIMARY KEY, scope INTEGER NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL,
   data BLOB NOT NULL, UNIQUE(scope,kind,name)) STRICT;
 CREATE TABLE entry(scope INTEGER, list TEXT, key BLOB, object INTEGER NOT NULL, PRIMARY KEY(scope,list,key)) WITHOUT ROWID,STRICT;

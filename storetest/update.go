@@ -15,6 +15,7 @@ func updateTests() []test {
 	return []test{
 		{"order and chain", orderAndChain},
 		{"replay by command id", replay},
+		{"a drawn command id", drawn},
 		{"a refused command writes nothing", refused},
 		{"no events write nothing", noEvents},
 		{"a panic in Decide harms nobody", panics},
@@ -78,6 +79,20 @@ func replay(t *testing.T, b *bench) {
 	last := first.Events[len(first.Events)-1]
 	if n := len(again.Events); n == 0 || again.Events[n-1].Hash != last.Hash {
 		t.Fatalf("the replayed receipt holds %+v, want %+v", again.Events, last)
+	}
+	if n := len(b.log(list)); n != 3 {
+		t.Fatalf("the log has %d events, want 3", n)
+	}
+}
+
+// drawn checks that stores agree about an id that nobody else can have.
+func drawn(t *testing.T, b *bench) {
+	c := b.command("add")
+	c.ID = cadre.DrawnMark + c.ID
+	for range 2 {
+		if r, err := b.as(t.Context(), list, c, &cadre.TaskAdd{Subject: "each time"}); err != nil || r.Replayed {
+			t.Fatalf("receipt %+v, error %v", r, err)
+		}
 	}
 	if n := len(b.log(list)); n != 3 {
 		t.Fatalf("the log has %d events, want 3", n)
