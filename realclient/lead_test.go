@@ -32,6 +32,7 @@ func (m *machine) teams() []string {
 // what.
 func TestTeamOfRealLead(t *testing.T) {
 	both(t, func(m *machine) {
+		m.used()
 		lead, worker := m.model.talk("Lead the team"), m.model.talk("You are worker.")
 		team, end := m.lead(lead)
 		lead.use("TaskCreate", object{"subject": "Outline", "description": "one page"})
@@ -69,6 +70,7 @@ func TestTeamOfRealLead(t *testing.T) {
 			m.Errorf("the client did not erase its team, so that this shows less than it says")
 		}
 		has(m, "the teams that cadre knows of", m.teams(), team+" archive")
+		m.cadre("team", "restore", team)
 		want(m, "the list of the erased team", m.tasks(team), "1 completed done Outline worker\n2 pending ready Chapters")
 		want(m, "the history", strings.Join(m.taskLog(team), "\n"), strings.Join([]string{
 			"team-lead: 1 subject=Outline status=pending",

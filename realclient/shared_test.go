@@ -14,6 +14,7 @@ import (
 // and the ids go on.
 func TestFinishedListIsKept(t *testing.T) {
 	both(t, func(m *machine) {
+		m.used()
 		agent := m.model.talk("Do the work")
 		c := m.interactive("--session-id", session, "Do the work")
 		agent.use("TaskCreate", object{"subject": "Outline", "description": "one page"})

@@ -35,12 +35,12 @@ func (e event) who() string {
 }
 
 // taskLog is the history of a list's tasks, one line a change: who, which task, and
-// what of it changed that the client knows too.
+// what of it changed that the client shows too.
 func (m *machine) taskLog(list string) []string {
 	m.Helper()
 	var out []string
 	for _, e := range get[[]event](m, "log", "--limit", "0", "--scope", list) {
-		if e.Object.Kind != "task" {
+		if e.Object.Kind != "task" || e.After["kind"] == "internal" {
 			continue
 		}
 		line := ""
@@ -116,6 +116,7 @@ func TestClientWorksOnTasksOfCadre(t *testing.T) {
 // change is in the log, under the name of the session that made it.
 func TestCadreRecordsWhatTheClientDoes(t *testing.T) {
 	both(t, func(m *machine) {
+		m.used()
 		agent := m.model.talk("Plan the work")
 		end := m.headless(session, "Plan the work", "CLAUDE_CODE_TASK_LIST_ID=shared")
 		agent.use("TaskCreate", object{"subject": "Outline", "description": "one page"})
