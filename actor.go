@@ -24,6 +24,7 @@ const (
 	ProofProcess  Proof = "process" // inside a process that Cadre started
 	ProofEnv      Proof = "environment"
 	ProofFile     Proof = "file"
+	ProofTalk     Proof = "transcript" // a tool call in a client's transcript explains the change
 	ProofInternal Proof = "internal"
 )
 
@@ -39,6 +40,9 @@ type Actor struct {
 	Proof   Proof     `json:"proof"`
 	By      string    `json:"by,omitempty"` // "operator" where the operator acts as a member
 }
+
+// External is another program, known only by what it wrote into a file.
+var External = Actor{Kind: ActorExternal, Name: "external", Proof: ProofFile}
 
 // Self is Cadre acting on its own account.
 var Self = Actor{Kind: ActorCadre, Name: "cadre", Proof: ProofInternal}

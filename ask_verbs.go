@@ -279,6 +279,16 @@ func (d *draft) answered(a *Ask) error {
 		if err := d.depart(a.Member, "shut down"); err != nil {
 			return err
 		}
+	case a.Kind == AskTakeover && a.State == AskApproved:
+		t, err := d.Task(a.Task)
+		if err != nil || t == nil || !t.Open() {
+			return err
+		}
+		next := t.Clone()
+		next.back(d)
+		return d.putTask(t, next)
+	case a.Kind == AskTakeover:
+		return nil
 	case a.Kind == AskPerson:
 		t, err := d.Task(a.Task)
 		if err != nil || t == nil || !t.has(FlagPerson) || a.State == AskRejected {

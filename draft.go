@@ -104,9 +104,7 @@ func (d *draft) putTask(before, after *Task) error {
 		}
 		after.OpenBlockers = open
 	}
-	if after.OpenBlockers == 0 {
-		after.unflag(FlagUnaccepted)
-	}
+	after.settle()
 	if after.Plan != nil && before != nil && before.Owner != "" && before.Owner != after.Owner {
 		after.Plan = after.Plan.shut() // a plan is approved for the one who made it
 	}

@@ -70,6 +70,9 @@ func (id TaskID) number() (uint64, bool) {
 	return n, err == nil
 }
 
+// Compare orders ids as lists show them: by number, foreign ones last.
+func (id TaskID) Compare(other TaskID) int { return strings.Compare(id.sortKey(), other.sortKey()) }
+
 // Numeric says whether the id is one that Cadre could have made.
 func (id TaskID) Numeric() bool {
 	_, ok := id.number()

@@ -19,6 +19,7 @@ const (
 	MessagePlanResponse     MessageKind = "plan_approval_response"
 	MessagePermRequest      MessageKind = "permission_request"
 	MessagePermResponse     MessageKind = "permission_response"
+	MessageIdle             MessageKind = "idle_notification"
 	MessageNotice           MessageKind = "notice" // from Cadre itself
 )
 
@@ -88,6 +89,7 @@ const (
 	AskQuestion   AskKind = "question"
 	AskShutdown   AskKind = "shutdown"
 	AskPerson     AskKind = "needs-person" // a task's attempts are used up
+	AskTakeover   AskKind = "takeover"     // another program wants a task away from a live claim
 )
 
 // AskState is how far an ask is.
@@ -113,6 +115,7 @@ type Ask struct {
 	Text       string     `json:"text"`
 	Digest     string     `json:"digest,omitempty"` // of the text that was asked about
 	Approvers  []string   `json:"approvers,omitempty"`
+	Request    string     `json:"request,omitempty"` // what a client calls it
 	AskedAt    time.Time  `json:"askedAt"`
 	Deadline   *time.Time `json:"deadline,omitempty"`
 	State      AskState   `json:"state"`

@@ -68,6 +68,21 @@ type Store interface {
 	Close() error
 }
 
+// StoreAs finds what a store can do besides, or one that it stands around.
+func StoreAs[T any](s Store) (as T, ok bool) {
+	for s != nil {
+		if as, ok = s.(T); ok {
+			return as, true
+		}
+		outer, around := s.(interface{ Inner() Store })
+		if !around {
+			return as, false
+		}
+		s = outer.Inner()
+	}
+	return as, false
+}
+
 // EpochError says that a cursor belongs to an epoch that has ended.
 type EpochError struct{ Head Head }
 

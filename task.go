@@ -20,6 +20,11 @@ const (
 	Deleted    Status = "deleted"
 )
 
+// Known says whether the status is one of the four; a file may hold any word.
+func (s Status) Known() bool {
+	return s == Pending || s == InProgress || s == Completed || s == Deleted
+}
+
 // ParseStatus reads a status; open and resolved are the words of an older
 // generation for pending and completed.
 func ParseStatus(s string) (Status, error) {
@@ -54,6 +59,14 @@ const (
 	FlagAccepted   Flag = "accepted"     // completed out of order, and the lead lets it count
 	FlagPerson     Flag = "needs-person" // attempts are used up
 	FlagUnblocked  Flag = "unblocked"    // a blocker was removed, not completed
+
+	// What a door would have refused, and a file says all the same.
+	FlagEarly   Flag = "early"          // in progress although it waits for others
+	FlagNobody  Flag = "nobody"         // in progress and belongs to nobody
+	FlagUngated Flag = "ungated"        // completed past its plan gate or over a live claim: frees nobody yet
+	FlagOwner   Flag = "unknown-owner"  // belongs to a name that no member has
+	FlagStatus  Flag = "unknown-status" // its status is a word that Cadre does not know
+	FlagLarge   Flag = "too-large"      // past a limit of Cadre's
 )
 
 // Result is what a finished task left behind.
@@ -137,7 +150,9 @@ func (t *Task) Clone() *Task {
 func (t *Task) Open() bool { return t.Status == Pending || t.Status == InProgress }
 
 // finished says whether the task frees those that wait for it.
-func (t *Task) finished() bool { return t.Status == Completed && !t.has(FlagUnaccepted) }
+func (t *Task) finished() bool {
+	return t.Status == Completed && !t.has(FlagUnaccepted) && !t.has(FlagUngated)
+}
 
 // Ready says whether anyone might take the task up now.
 func (t *Task) Ready() bool {
@@ -152,8 +167,30 @@ func (t *Task) flag(f Flag) {
 	}
 }
 
-func (t *Task) unflag(f Flag) {
-	t.Flags = slices.DeleteFunc(t.Flags, func(g Flag) bool { return g == f })
+func (t *Task) unflag(gone ...Flag) {
+	t.Flags = slices.DeleteFunc(t.Flags, func(f Flag) bool { return slices.Contains(gone, f) })
+}
+
+// settle drops the flags that say nothing true any more.
+func (t *Task) settle() {
+	if t.OpenBlockers == 0 {
+		t.unflag(FlagUnaccepted, FlagEarly)
+	}
+	if t.Status != InProgress {
+		t.unflag(FlagEarly, FlagNobody)
+	}
+	if t.Owner != "" {
+		t.unflag(FlagNobody)
+	}
+	if t.Status != Completed {
+		t.unflag(FlagUnaccepted, FlagUngated, FlagAccepted)
+	}
+	if t.Owner == "" {
+		t.unflag(FlagOwner)
+	}
+	if t.Status.Known() {
+		t.unflag(FlagStatus)
+	}
 }
 
 // Comment is a note on a task, an object of its own so that tasks stay small.

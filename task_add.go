@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -421,6 +422,39 @@ func (t *Task) mirror(key string, raw json.RawMessage) error {
 		}
 	}
 	return nil
+}
+
+// FileMetadata is the metadata that a client is shown: the task's own, with what
+// the fields say where a key that stands for one says something else.
+func (t *Task) FileMetadata() map[string]json.RawMessage {
+	says := &Task{}
+	for k, raw := range t.Metadata {
+		says.mirror(k, raw) //nolint:errcheck // a value that means nothing to Cadre stays metadata
+	}
+	set := map[string]any{}
+	if says.Priority != t.Priority {
+		set["priority"] = t.Priority
+	}
+	if !slices.Equal(says.Labels, t.Labels) {
+		set["labels"] = orEmpty(t.Labels)
+	}
+	if t.Result != nil && (says.Result == nil || !reflect.DeepEqual(says.Result, t.Result)) {
+		set["result"] = t.Result
+	}
+	if len(set) == 0 {
+		return t.Metadata
+	}
+	out := maps.Clone(t.Metadata)
+	if out == nil {
+		out = map[string]json.RawMessage{}
+	}
+	if _, ok := set["labels"]; ok {
+		delete(out, "tags")
+	}
+	for k, v := range set {
+		out[k], _ = json.Marshal(v) // numbers and texts
+	}
+	return out
 }
 
 // parseResult takes a result as an object or as plain text.

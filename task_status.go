@@ -2,7 +2,6 @@ package cadre
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
@@ -384,8 +383,6 @@ func (d *draft) reopen(t *Task) error {
 	}
 	next := t.Clone()
 	next.back(d)
-	next.unflag(FlagUnaccepted)
-	next.unflag(FlagAccepted)
 	return d.putTask(t, next)
 }
 
@@ -403,11 +400,11 @@ func (v *TaskAccept) Decide(s Snap, c Command) ([]Event, error) {
 		if err := d.needLead("accept a task"); err != nil {
 			return err
 		}
-		if !slices.Contains(t.Flags, FlagUnaccepted) {
+		if !t.has(FlagUnaccepted) && !t.has(FlagUngated) {
 			return nil
 		}
 		next := t.Clone()
-		next.unflag(FlagUnaccepted)
+		next.unflag(FlagUnaccepted, FlagUngated)
 		next.flag(FlagAccepted)
 		if err := d.putTask(t, next); err != nil {
 			return err

@@ -110,9 +110,9 @@ func (m *Member) Clone() *Member {
 	return &c
 }
 
-// alive says whether something runs the member now, so that ending the team
+// Alive says whether something runs the member now, so that ending the team
 // would pull the ground from under it.
-func (m *Member) alive() bool {
+func (m *Member) Alive() bool {
 	return m.Role != RoleLead && m.Backend != BackendHand && m.State != StateDead && m.State != StateDeparted
 }
 

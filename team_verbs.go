@@ -185,7 +185,7 @@ func (v *TeamClose) Decide(s Snap, c Command) ([]Event, error) {
 	}
 	var alive []string // hand-driven members are not: they wait in the archive
 	for _, m := range members {
-		if m.alive() {
+		if m.Alive() {
 			alive = append(alive, m.Name)
 		}
 	}

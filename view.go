@@ -17,6 +17,7 @@ const (
 	TaskStalled    TaskState = "stalled"
 	TaskDoneState  TaskState = "done"
 	TaskGone       TaskState = "deleted"
+	TaskUnknown    TaskState = "unknown" // a file gives it a status that nobody knows
 )
 
 // TaskView is a task as everyone is shown it: the names of the file, and what the
@@ -85,6 +86,8 @@ func stateOf(t *Task, owner *Member, asked bool) TaskState {
 	switch {
 	case t.Status == Deleted:
 		return TaskGone
+	case !t.Status.Known():
+		return TaskUnknown
 	case t.Status == Completed:
 		return TaskDoneState
 	case asked || t.has(FlagPerson):

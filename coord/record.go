@@ -350,7 +350,7 @@ type AuditVerify struct {
 
 // Run audits. It writes nothing.
 func (v *AuditVerify) Run(ctx context.Context, s *Session) (any, error) {
-	auditor, ok := s.Store.(cadre.Auditor)
+	auditor, ok := cadre.StoreAs[cadre.Auditor](s.Store)
 	if !ok {
 		return nil, fmt.Errorf("this store cannot be audited")
 	}
@@ -401,7 +401,7 @@ type BackedUp struct {
 
 // Run copies while the store is in use.
 func (v *Backup) Run(ctx context.Context, s *Session) (any, error) {
-	b, ok := s.Store.(cadre.Backuper)
+	b, ok := cadre.StoreAs[cadre.Backuper](s.Store)
 	if !ok {
 		return nil, fmt.Errorf("this store cannot be backed up")
 	}

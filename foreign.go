@@ -1,0 +1,235 @@
+package cadre
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Foreign is what other programs wrote into a scope's files since Cadre last
+// looked, as far as it says something new. It is taken in as fact: such a program
+// asks nobody, so there is nobody to refuse. What a door would have refused is
+// flagged, and what cannot be true here (a cycle, an edge to nothing) is left out
+// and the lead is told, once for all of it.
+//
+// Taking the same in twice changes nothing the second time.
+type Foreign struct {
+	Tasks []ForeignTask
+	Team  *ForeignTeam
+	Mail  []ForeignMail
+	Taken []MessageID // mail that its reader's program has marked or removed
+	Guard bool        // leave out what a known member wrote and may not
+}
+
+// Decide takes the writes in.
+func (v *Foreign) Decide(s Snap, c Command) ([]Event, error) {
+	in := &intake{draft: newDraft(s, c), guard: v.Guard, by: map[Ref]Actor{}}
+	if v.Team != nil {
+		if err := in.team(v.Team); err != nil {
+			return nil, err
+		}
+	}
+	if err := in.tasks(v.Tasks); err != nil {
+		return nil, err
+	}
+	if err := in.mail(v.Mail, v.Taken); err != nil {
+		return nil, err
+	}
+	if err := in.tell(); err != nil {
+		return nil, err
+	}
+	events, err := in.finish()
+	for i := range events {
+		if who, ok := in.by[events[i].ref()]; ok {
+			attributed := c
+			attributed.Actor = who
+			events[i] = sealedAs(attributed, events[i])
+		}
+	}
+	return events, err
+}
+
+// Answer gives nothing: nobody asked.
+func (v *Foreign) Answer(Snap, Command, Receipt) (any, error) { return nil, nil }
+
+// intake is a Foreign while it is being decided.
+type intake struct {
+	*draft
+	guard   bool
+	by      map[Ref]Actor // who wrote what an event is about
+	refused []string      // what cannot be true here, in words
+	deleted []*Task
+}
+
+// wrote notes who is behind the event about an object.
+func (in *intake) wrote(o Object, by Actor) {
+	if by.Kind != "" {
+		in.by[o.Ref()] = by
+	}
+}
+
+// tell gives the lead one notice about everything that was left out or lost.
+func (in *intake) tell() error {
+	var parts []string
+	if len(in.deleted) > 0 {
+		parts = append(parts, fmt.Sprintf("another program deleted task %s; bring it back with: cadre task restore %s", listTasks(in.deleted), in.deleted[0].ID))
+	}
+	const most = 5
+	parts = append(parts, in.refused[:min(most, len(in.refused))]...)
+	if more := len(in.refused) - most; more > 0 {
+		parts = append(parts, fmt.Sprintf("%d more were left out", more))
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return in.notice(LeadName, "", "%s", strings.Join(parts, "; "))
+}
+
+func (in *intake) leaveOut(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(in.refused, text) {
+		in.refused = append(in.refused, text)
+	}
+}
+
+// ForeignTeam is a team as its file describes it.
+type ForeignTeam struct {
+	Name        string
+	Description string
+	CreatedAt   time.Time
+	LeadSession string
+	Members     []ForeignMember
+	Left        []string // who had been in the file and is not any more
+	By          Actor
+}
+
+// ForeignMember is one member as a file lists it.
+type ForeignMember struct {
+	Name, AgentType, Model, Prompt, Color, CWD, Mode string
+
+	Lead     bool
+	PlanMode bool
+	JoinedAt time.Time
+	Active   *bool // whether it is in the middle of something, where the file says so
+}
+
+// team takes in a team's file: one that nobody knew appears, members come and go.
+func (in *intake) team(f *ForeignTeam) error {
+	team, err := in.Team()
+	if err != nil {
+		return err
+	}
+	creator := Actor{Kind: ActorSession, Name: clip(f.LeadSession, 64), Session: f.LeadSession, Proof: ProofFile}
+	if team == nil {
+		team = &Team{Name: f.Name, Description: f.Description, CreatedAt: f.CreatedAt.UTC(), Creator: creator}
+		in.put(nil, team)
+		in.wrote(team, f.By)
+	} else if next := *team; f.Description != team.Description || f.LeadSession != "" && team.Creator.Kind == ActorSession && team.Creator.Session != f.LeadSession {
+		next.Description = f.Description
+		if team.Creator.Kind == ActorSession && f.LeadSession != "" {
+			next.Creator = creator
+		}
+		in.put(team, &next)
+		in.wrote(team, f.By)
+	}
+	for _, m := range f.Members {
+		if err := in.member(m, f); err != nil {
+			return err
+		}
+	}
+	for _, name := range f.Left {
+		m, err := in.Member(name)
+		if err != nil {
+			return err
+		}
+		if m == nil || m.State == StateDeparted || m.Role == RoleLead || m.Backend != BackendClient {
+			continue // ours is put back into the file
+		}
+		if err := in.depart(name, "was taken out of the team by its client"); err != nil {
+			return err
+		}
+		in.wrote(m, f.By)
+	}
+	return nil
+}
+
+// member takes in one line of a team's file.
+func (in *intake) member(f ForeignMember, team *ForeignTeam) error {
+	m, err := in.Member(f.Name)
+	if err != nil {
+		return err
+	}
+	if m != nil && (m.State != StateDeparted || !f.JoinedAt.After(m.Since)) {
+		if m.State == StateDeparted || m.Backend != BackendClient {
+			return nil // an old copy of the file, or one of ours, which the log knows better
+		}
+		next := m.Clone()
+		if f.Active != nil {
+			next.State, next.Evidence = StateIdle, "its client says that its turn is over"
+			if *f.Active {
+				next.State, next.Evidence = StateWorking, "its client says that it is in a turn"
+			}
+		}
+		if f.Mode != "" {
+			next.Mode = f.Mode
+		}
+		if f.Lead && team.LeadSession != "" {
+			next.Session = team.LeadSession
+		}
+		if next.State != m.State {
+			next.Since = in.now()
+		}
+		if *next == *m {
+			return nil
+		}
+		in.put(m, next)
+		in.wrote(m, team.By)
+		return nil
+	}
+	next := &Member{
+		Name: f.Name, Role: RoleTeammate, AgentType: f.AgentType, Model: f.Model, Prompt: f.Prompt, Color: f.Color, PlanMode: f.PlanMode,
+		Mode: f.Mode, CWD: f.CWD, Backend: BackendClient, N: in.number(), JoinedAt: f.JoinedAt.UTC(), State: StateIdle, Since: in.now(),
+		Evidence: "is in its client's team file",
+	}
+	if f.Lead {
+		next.Role, next.Session = RoleLead, team.LeadSession
+	}
+	if next.Color == "" && f.Lead {
+		next.Color = nextColor(0)
+	}
+	var before Object
+	if m != nil {
+		before = m
+	}
+	in.put(before, next)
+	in.wrote(next, team.By)
+	return nil
+}
+
+// ForeignEnd is that a client deleted a team or list: its folders are gone.
+type ForeignEnd struct{ Why string }
+
+// Decide lets the client's members depart and asks ours to shut down. The store
+// then moves the scope to the archive.
+func (v *ForeignEnd) Decide(s Snap, c Command) ([]Event, error) {
+	d := newDraft(s, c)
+	members, err := collect(d.Members())
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range members {
+		switch {
+		case m.State == StateDeparted || m.Role == RoleLead:
+		case m.Backend == BackendClient:
+			if err := d.setMemberState(m.Name, StateDeparted, v.Why); err != nil {
+				return nil, err
+			}
+		case m.Alive():
+			ask := d.ask(&Ask{Kind: AskShutdown, From: LeadName, Member: m.Name, Text: v.Why, Digest: Digest(v.Why), Approvers: []string{m.Name}})
+			if _, err := d.finishAsk(ask); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return d.finish()
+}

@@ -1,0 +1,138 @@
+package cadre
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+)
+
+// ForeignMail is an entry of an inbox that another program wrote.
+type ForeignMail struct {
+	ID       MessageID // made of the entry: the same entry, the same id
+	From, To string
+	Kind     MessageKind
+	Text     string
+	Summary  string
+	Color    string
+	Task     TaskID
+	Request  string // what a client calls the request that it makes or answers
+	Approved *bool  // the answer, where it is one
+	Reason   string
+	Raw      json.RawMessage
+	SentAt   time.Time
+	Read     bool
+	By       Actor
+}
+
+// mail takes in entries that nobody knew, and what became of ours.
+func (in *intake) mail(entries []ForeignMail, taken []MessageID) error {
+	for i := range entries {
+		f := &entries[i]
+		known, err := in.Message(f.ID)
+		if err != nil {
+			return err
+		}
+		if known != nil {
+			if f.Read {
+				taken = append(taken, f.ID)
+			}
+			continue
+		}
+		m := &Message{
+			ID: f.ID, From: f.From, To: f.To, Kind: f.Kind, Text: f.Text, Summary: f.Summary, Color: f.Color, Task: f.Task,
+			Raw: f.Raw, SentAt: f.SentAt.UTC(),
+		}
+		if f.Read || f.Kind == MessageIdle { // being idle is a state and waits for no reader
+			m = m.taken(in.now())
+		}
+		if err := in.means(f, m); err != nil {
+			return err
+		}
+		m.N = in.number()
+		in.put(nil, m)
+		in.wrote(m, f.By)
+	}
+	for _, id := range taken {
+		m, err := in.Message(id)
+		if err != nil {
+			return err
+		}
+		if m != nil && m.ReadAt == nil {
+			in.put(m, m.taken(in.now()))
+		}
+	}
+	return nil
+}
+
+// taken is a message that its reader's program has shown it.
+func (m *Message) taken(now time.Time) *Message {
+	next := m.Clone()
+	if next.DeliveredAt == nil {
+		next.DeliveredAt = &now
+	}
+	if next.ReadAt == nil {
+		next.ReadAt = &now
+	}
+	return next
+}
+
+// means does what a control message of a client's member stands for. Nothing that
+// comes through a file approves anything but the writer's own end.
+func (in *intake) means(f *ForeignMail, m *Message) error {
+	from, err := in.Member(f.From)
+	if err != nil || from == nil || from.State == StateDeparted || from.Backend != BackendClient {
+		return err
+	}
+	lead, err := in.Member(LeadName)
+	if err != nil {
+		return err
+	}
+	ours := lead != nil && lead.Backend != BackendClient // a client's lead answers for itself
+	switch f.Kind {
+	case MessageIdle:
+		return in.setMemberState(f.From, StateIdle, "its client says that it is idle")
+	case MessageShutdownResponse:
+		return in.shutdownAnswered(f, ours)
+	case MessagePlanRequest, MessagePermRequest:
+		if !ours {
+			return nil
+		}
+		kind := AskPlan
+		if f.Kind == MessagePermRequest {
+			kind = AskPermission
+		}
+		deadline := in.now().Add(DefaultAskDeadline)
+		a := in.ask(&Ask{
+			Kind: kind, From: f.From, Member: f.From, Text: f.Text, Digest: Digest(f.Text), Approvers: []string{LeadName}, Request: f.Request, Deadline: &deadline,
+		})
+		m.Ask = a.ID
+	}
+	return nil
+}
+
+// shutdownAnswered ends a member that agreed to, or records why it did not.
+func (in *intake) shutdownAnswered(f *ForeignMail, ours bool) error {
+	if !ours || f.Approved == nil {
+		return nil
+	}
+	open, err := collect(in.OpenAsks())
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(open, func(a *Ask) bool { return a.Kind == AskShutdown && a.Member == f.From })
+	if i < 0 {
+		return nil
+	}
+	now := in.now()
+	next := open[i].Clone()
+	next.State, next.Answer, next.AnsweredBy, next.AnsweredAt = AskRejected, f.Reason, f.From, &now
+	if *f.Approved {
+		next.State = AskApproved
+	}
+	in.put(open[i], next)
+	in.wrote(next, f.By)
+	if !*f.Approved {
+		return nil
+	}
+	return in.depart(f.From, "shut down")
+}
