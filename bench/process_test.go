@@ -29,7 +29,7 @@ func newHome(tb testing.TB, name string) home {
 	}
 	tb.Cleanup(func() { os.RemoveAll(dir) })
 	h := home{dir: dir, env: []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "CADRE_STATE_DIR=" + filepath.Join(dir, "state"),
+		"PATH=" + os.Getenv("PATH"), "CADRE_CLAUDE=off", "HOME=" + dir, "CADRE_STATE_DIR=" + filepath.Join(dir, "state"),
 		"CLAUDE_CONFIG_DIR=" + filepath.Join(dir, "claude"), "XDG_CACHE_HOME=" + filepath.Join(dir, "cache"),
 		"TASKRC=" + filepath.Join(dir, "taskrc"), "TASKDATA=" + filepath.Join(dir, "tasks"),
 	}}

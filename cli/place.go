@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 
 	"cadre"
+	"cadre/claudedir"
 	"cadre/coord"
 	"cadre/memstore"
 )
@@ -45,10 +46,37 @@ func (p *program) cacheDir() (string, error) {
 	return p.folder("", "XDG_CACHE_HOME", ".cache/cadre")
 }
 
+// claudeDir is Claude Code's folder.
+func (p *program) claudeDir() (string, error) {
+	return p.folder("CLAUDE_CONFIG_DIR", "", ".claude")
+}
+
 // settings is the file whose hooks are run.
 func (p *program) settings() (string, error) {
-	dir, err := p.folder("CLAUDE_CONFIG_DIR", "", ".claude")
+	dir, err := p.claudeDir()
 	return filepath.Join(dir, "settings.json"), err
+}
+
+// withFiles puts Claude Code's files around a store, unless CADRE_CLAUDE is off.
+// What is remembered of them stands in the state folder; without one a folder is
+// borrowed, and the files are only looked at.
+func (p *program) withFiles(store cadre.Store, state string) (cadre.Store, error) {
+	if p.env["CADRE_CLAUDE"] == "off" {
+		return store, nil
+	}
+	dir, err := p.claudeDir()
+	if err != nil {
+		return nil, err
+	}
+	o := claudedir.Options{Dir: dir, Memory: filepath.Join(state, "claude"), Now: p.now, Warn: p.warn}
+	if state == "" {
+		if o.Memory, err = os.MkdirTemp("", "cadre-"); err != nil {
+			return nil, err
+		}
+		o.LookOnly = true
+		p.borrowed = o.Memory
+	}
+	return claudedir.New(store, o), nil
 }
 
 // openStore opens the store, once. Something that only reads on a machine that
@@ -61,11 +89,13 @@ func (p *program) openStore(reads bool) (cadre.Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	var store cadre.Store
 	if reads && emptyFolder(dir) {
-		p.store = memstore.New()
-		return p.store, nil
+		store, dir = memstore.New(), ""
+	} else if store, err = p.open(dir); err != nil {
+		return nil, err
 	}
-	p.store, err = p.open(dir)
+	p.store, err = p.withFiles(store, dir)
 	return p.store, err
 }
 

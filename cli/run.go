@@ -67,6 +67,7 @@ type program struct {
 	root     *cobra.Command
 	commands map[*cobra.Command]*command
 	store    cadre.Store
+	borrowed string // a folder that goes away with the program
 }
 
 // options are the flags that every command has.
@@ -107,6 +108,9 @@ func (p *program) run(ctx context.Context, args []string) int {
 		p.json = wantsJSON(args) // parsing may have failed before it came to the flag
 	}
 	code := p.finish(ctx, err)
+	if p.borrowed != "" {
+		defer os.RemoveAll(p.borrowed)
+	}
 	if p.store != nil {
 		if err := p.store.Close(); err != nil && code == 0 {
 			return p.finish(ctx, err)

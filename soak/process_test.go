@@ -86,7 +86,7 @@ func (m *machine) wrapped(ctx context.Context, by []string, args ...string) *exe
 	c := exec.CommandContext(ctx, line[0], line[1:]...)
 	c.Dir = m.home
 	c.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + m.home, "CADRE_STATE_DIR=" + m.state,
+		"PATH=" + os.Getenv("PATH"), "CADRE_CLAUDE=off", "HOME=" + m.home, "CADRE_STATE_DIR=" + m.state,
 		"CLAUDE_CONFIG_DIR=" + filepath.Join(m.home, "claude"), "XDG_CACHE_HOME=" + filepath.Join(m.home, "cache"),
 	}
 	return c

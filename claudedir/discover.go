@@ -1,0 +1,328 @@
+package claudedir
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"cadre"
+	"cadre/claudefile"
+	"cadre/internal/swapfile"
+)
+
+// discover finds the lists and teams that clients made or deleted, and has the log
+// take them in. A folder without a task or a team in it is nothing yet.
+func (s *Store) discover(ctx context.Context) error {
+	there, err := s.open(false)
+	if err != nil || !there {
+		return err
+	}
+	known := map[cadre.Scope]cadre.Where{}
+	for info, err := range s.Store.Scopes(ctx) {
+		if err != nil {
+			return err
+		}
+		known[info.Scope] = info.Where
+	}
+	folders, err := s.folders()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for scope := range folders {
+		switch where, ok := known[scope]; {
+		case ok && where == cadre.Live:
+		case ok:
+			err = s.revive(ctx, scope)
+		case s.aliasOf(scope) != "":
+		default:
+			_, err = s.sync(ctx, scope, look{all: true})
+		}
+		if err != nil {
+			errs, err = append(errs, fmt.Errorf("%s: %w", scope, err)), nil
+		}
+	}
+	for scope, where := range known {
+		if where == cadre.Live && kept(scope) && !folders[scope] {
+			if _, err := s.sync(ctx, scope, look{}); err != nil && !errors.Is(err, cadre.ErrNotFound) {
+				errs = append(errs, fmt.Errorf("%s: %w", scope, err))
+			}
+		}
+	}
+	return joinErr(errs)
+}
+
+// folders gives the scopes that have a team or a task in the client's folder.
+func (s *Store) folders() (map[cadre.Scope]bool, error) {
+	out := map[cadre.Scope]bool{}
+	for _, kind := range []string{"teams", "tasks"} {
+		entries, err := fs.ReadDir(s.root.FS(), kind)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			name := e.Name()
+			if scope, err := cadre.ParseScope(name); err != nil || string(scope) != name || !e.IsDir() {
+				continue
+			}
+			if kind == "teams" && s.exists("teams/"+name+"/"+configName) || kind == "tasks" && s.hasTask(name) {
+				out[cadre.Scope(name)] = true
+			}
+		}
+	}
+	return out, nil
+}
+
+func (s *Store) exists(path string) bool {
+	info, err := s.root.Lstat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+func (s *Store) hasTask(list string) bool {
+	f, err := s.root.Open("tasks/" + list)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	for {
+		names, err := f.Readdirnames(100)
+		for _, name := range names {
+			if _, ok := taskName(name); ok {
+				return true
+			}
+		}
+		if err != nil {
+			return false
+		}
+	}
+}
+
+// aliasOf says which team a folder belongs to that a client made with another
+// spelling of the team's name; empty where it is its own.
+func (s *Store) aliasOf(scope cadre.Scope) cadre.Scope {
+	team := claudefile.TeamFolder(string(scope))
+	if team == string(scope) {
+		return ""
+	}
+	if s.boxFolder(cadre.Scope(team)) == string(scope) {
+		return cadre.Scope(team)
+	}
+	return ""
+}
+
+// boxFolder is the folder in which clients keep a team's inboxes: they spell it
+// otherwise than the folder of the team itself.
+func (s *Store) boxFolder(scope cadre.Scope) string {
+	data, err := s.root.ReadFile("teams/" + string(scope) + "/" + configName)
+	if err != nil {
+		return string(scope)
+	}
+	c, err := claudefile.ReadConfig(data)
+	if err != nil || c.Name == "" || claudefile.TeamFolder(c.Name) != string(scope) {
+		return string(scope)
+	}
+	return claudefile.ListFolder(c.Name)
+}
+
+// vanished takes in that a client deleted the team, or moved the list. What is gone
+// is archived, and nothing but a restore makes the folders again.
+func (p *pass) vanished() (bool, error) {
+	if p.full {
+		return false, nil
+	}
+	if p.mem.Team && !p.exists("teams/"+string(p.scope)+"/"+configName) {
+		return true, p.archive("a client deleted the team")
+	}
+	if !p.mem.List || p.list != nil || p.mem.Team {
+		return false, nil
+	}
+	if session := claudefile.SessionTeam(string(p.scope)); session != "" && p.hasTask(session) {
+		moved, err := p.follow(cadre.Scope(session))
+		if moved || err != nil {
+			return moved, err
+		}
+	}
+	return true, p.archive("a client deleted the list")
+}
+
+// follow renames a session's list as its client did; its history goes along.
+func (p *pass) follow(to cadre.Scope) (bool, error) {
+	c := cadre.Command{ID: commandID(p.Dir, p.scope, "renamed", to, p.head.Seq), Actor: cadre.External, Door: door, Verb: "intake", Now: p.now()}
+	_, err := p.Store.Store.Move(p.ctx, p.scope, c, cadre.Dest{Name: to})
+	if errors.Is(err, cadre.ErrConflict) {
+		return false, nil // the log has a list of that name already
+	}
+	if err != nil {
+		return false, err
+	}
+	for _, part := range []string{".json", ".slots"} {
+		if err := p.memory.Rename(p.mem.name+part, string(to)+part); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return false, err
+		}
+	}
+	p.mem.saved = nil
+	return true, p.mem.forget()
+}
+
+// archive ends the projection of a scope whose folders are gone. Members of ours
+// are asked to shut down.
+func (p *pass) archive(why string) error {
+	c := cadre.Command{ID: commandID(p.Dir, p.scope, "vanished", p.head.Seq), Actor: cadre.External, Door: door, Verb: "intake", Now: p.now()}
+	v := &cadre.ForeignEnd{Why: why}
+	if _, err := p.Store.Store.Update(p.ctx, p.scope, c, func(s cadre.Snap) ([]cadre.Event, error) { return v.Decide(s, c) }); err != nil {
+		return err
+	}
+	c.ID += "-moved"
+	if _, err := p.Store.Store.Move(p.ctx, p.scope, c, cadre.Dest{Where: cadre.Archive}); err != nil {
+		return err
+	}
+	return p.mem.forget()
+}
+
+// revive looks at a folder whose scope is in the archive. The same team again, as a
+// client makes it when it goes on with a session, comes back; another team of that
+// name begins anew, and the archived one gets out of its way.
+func (s *Store) revive(ctx context.Context, scope cadre.Scope) error {
+	data, err := s.root.ReadFile("teams/" + string(scope) + "/" + configName)
+	if err != nil {
+		return nil // tasks alone are what a deleted team left
+	}
+	config, err := claudefile.ReadConfig(data)
+	if err != nil {
+		return nil
+	}
+	var last cadre.Head
+	var team *cadre.Team
+	for e, err := range s.Store.Events(ctx, scope, cadre.Head{}, false) {
+		if err != nil {
+			return err
+		}
+		last = cadre.Head{Epoch: last.Epoch, Seq: e.Seq, Hash: e.Hash}
+		if t, ok := e.After.(*cadre.Team); ok {
+			team = t
+		}
+	}
+	same := team != nil && (team.CreatedAt.UnixMilli() == config.CreatedAt || config.LeadSessionID != "" && team.Creator.Session == config.LeadSessionID)
+	to := cadre.Dest{Where: cadre.Live}
+	if !same {
+		at := time.UnixMilli(config.CreatedAt).UTC().Format("20060102-150405")
+		to = cadre.Dest{Where: cadre.Archive, Name: cadre.Scope(fmt.Sprintf("%s-before-%s", scope, at))}
+	}
+	c := cadre.Command{ID: commandID(s.Dir, scope, "revived", last.Seq), Actor: cadre.External, Door: door, Verb: "intake", Now: s.now()}
+	if _, err := s.Store.Move(ctx, scope, c, to); err != nil {
+		return err
+	}
+	_, err = s.sync(ctx, scope, look{all: true})
+	return err
+}
+
+// Move moves a scope, and its folders with it: an archived or erased one leaves the
+// client's folder, a restored one comes back.
+func (s *Store) Move(ctx context.Context, scope cadre.Scope, c cadre.Command, to cadre.Dest) (cadre.Receipt, error) {
+	if !kept(scope) {
+		return s.Store.Move(ctx, scope, c, to)
+	}
+	leaves := to.Where == cadre.Archive || to.Where == cadre.Gone || to.Name != ""
+	if leaves {
+		if there, err := s.open(false); err == nil && there {
+			if _, err := s.sync(ctx, scope, look{all: true}); err != nil && !errors.Is(err, cadre.ErrNotFound) {
+				s.warn(scope, err) // what could not be taken in stays where it is
+			}
+		}
+	}
+	receipt, err := s.Store.Move(ctx, scope, c, to)
+	if err != nil {
+		return receipt, err
+	}
+	if leaves {
+		if err := s.clear(ctx, scope); err != nil {
+			s.warn(scope, err)
+		}
+	}
+	if to.Name != "" {
+		scope = to.Name
+	}
+	if to.Where == cadre.Live || to.Name != "" && to.Where == "" {
+		_, err := s.sync(ctx, scope, look{all: true})
+		if !errors.Is(err, cadre.ErrNotFound) {
+			s.warn(scope, err)
+		}
+	}
+	return receipt, nil
+}
+
+// clear removes the files of a scope that left, as far as they are as we know them;
+// anything else stays where it is.
+func (s *Store) clear(ctx context.Context, scope cadre.Scope) error {
+	if there, err := s.open(false); err != nil || !there {
+		return err
+	}
+	pl := s.place(scope)
+	pl.mu.Lock()
+	defer pl.mu.Unlock()
+	if err := pl.lock.Acquire(ctx); err != nil {
+		return err
+	}
+	defer pl.lock.Release()
+	pl.done = cadre.Head{}
+	m, err := loadMemory(s.memory, scope)
+	if err != nil {
+		return err
+	}
+	p := &pass{Store: s, ctx: ctx, scope: scope, mem: m}
+	defer p.close()
+	if err := errors.Join(p.openList(false), p.openTeam(false)); err != nil {
+		return err
+	}
+	tasks, err := m.tasks()
+	if err != nil {
+		return err
+	}
+	for id, known := range tasks {
+		if p.list != nil {
+			removeKnown(p.list, string(id)+".json", known)
+		}
+	}
+	for key, known := range m.Files {
+		if name, ok := strings.CutPrefix(key, "inboxes/"); ok && p.team.boxes != nil {
+			removeKnown(p.team.boxes, name+".json", known)
+		} else if !ok && p.team.dir != nil {
+			removeKnown(p.team.dir, key, known)
+		}
+	}
+	if p.list != nil {
+		p.list.Root().Remove(".lock")
+		p.list.Root().Remove(markName)
+	}
+	for _, folder := range []string{"tasks/" + string(scope), "teams/" + string(scope) + "/inboxes", "teams/" + string(scope)} {
+		s.root.Remove(folder) // only where it is empty
+	}
+	return m.drop()
+}
+
+// removeKnown removes a file if it is the one that is remembered.
+func removeKnown(dir *swapfile.Dir, name string, known slot) {
+	if data, _, err := swapfile.Read(dir, name, claudefile.MaxFile); err != nil || hashOf(data) != known.Hash {
+		return
+	}
+	if old, err := swapfile.Remove(dir, name); err == nil {
+		old.Done()
+	}
+}
+
+// drop forgets a scope for good.
+func (m *memory) drop() error {
+	err := m.forget()
+	if err2 := m.root.Remove(m.name + ".json"); err2 != nil && !errors.Is(err2, os.ErrNotExist) && err == nil {
+		err = err2
+	}
+	m.saved = nil
+	return err
+}

@@ -1,0 +1,248 @@
+package claudedir
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"cadre"
+	"cadre/internal/swapfile"
+)
+
+// memory is what this machine remembers of one scope's files: how they looked when
+// both sides last were the same. It is never in the log, because it is about one
+// machine, and losing it costs a comparison of everything and nothing else.
+//
+// It is two files. NAME.json is small and read whole; NAME.slots holds 64 bytes
+// for each numbered task, at the place of its number, so that a command that is
+// about one task of 100,000 reads and writes one.
+type memory struct {
+	Epoch string    `json:"epoch"`
+	Seq   cadre.Seq `json:"seq"` // up to here the files say what the log says
+
+	List    bool            `json:"list,omitempty"`    // the list's folder was there
+	Team    bool            `json:"team,omitempty"`    // the team's folder was there
+	ListAt  int64           `json:"listAt,omitempty"`  // the list folder's time when its names were last read
+	ListSaw int64           `json:"listSaw,omitempty"` // when that was
+	Names   int             `json:"names,omitempty"`   // how many there were
+	Largest uint64          `json:"largest,omitempty"` // the largest number among them
+	Unsure  bool            `json:"unsure,omitempty"`  // something may have come in while we wrote
+	Odd     map[string]slot `json:"odd,omitempty"`     // tasks whose names are no numbers
+	Files   map[string]slot `json:"files,omitempty"`   // the team's own file and its inboxes
+	PutBack map[string]int  `json:"putBack,omitempty"` // how often a member of ours was dropped and put back
+	OldAt   int64           `json:"oldAt,omitempty"`   // when a client of the older kind was last seen
+
+	root  *os.Root
+	name  string
+	slots *os.File
+	saved []byte // the small file as it was read
+}
+
+// slot is one file as it looked when it was last the same on both sides.
+type slot struct {
+	swapfile.Stamp
+	Saw  int64    `json:"saw"`  // when it was looked at
+	Hash [16]byte `json:"hash"` // of its content
+	Mark mark     `json:"mark"`
+}
+
+// mark says what a slot knows besides.
+type mark uint64
+
+const (
+	here    mark = 1 << iota // the file was there
+	ours                     // we wrote it, with a time that no other writer can give it
+	cleared                  // a client cleared the finished task away: it is not written again
+	odd                      // it cannot be read as a task and is left alone
+)
+
+const slotSize = 64
+
+func hashOf(data []byte) [16]byte {
+	sum := sha256.Sum256(data)
+	return [16]byte(sum[:16])
+}
+
+// current says whether a file with this stamp needs no second look. One that was
+// written shortly before it was looked at may have been written again in the same
+// tick of the file system's clock, unless we chose its time ourselves.
+func (s slot) current(now swapfile.Stamp) bool {
+	if s.Mark&here == 0 || s.Stamp != now {
+		return false
+	}
+	return s.Mark&ours != 0 && s.MTime%int64(time.Second) != 0 || !racy(s.MTime, s.Saw)
+}
+
+// racy says whether something that was last changed at one time and looked at at
+// another may have changed once more without a sign of it. Where a file system
+// keeps fractions of a second its clock ticks at least every 10 ms.
+func racy(changed, saw int64) bool {
+	slack := 50 * time.Millisecond
+	if changed%int64(time.Second) == 0 {
+		slack = 2 * time.Second
+	}
+	return saw-changed < int64(slack)
+}
+
+func (s slot) encode() []byte {
+	b := make([]byte, 0, slotSize)
+	for _, v := range []uint64{s.Ino, uint64(s.Size), uint64(s.MTime), uint64(s.CTime), uint64(s.Saw), uint64(s.Mark)} {
+		b = binary.LittleEndian.AppendUint64(b, v)
+	}
+	return append(b, s.Hash[:]...)
+}
+
+func decodeSlot(b []byte) slot {
+	at := func(i int) uint64 { return binary.LittleEndian.Uint64(b[8*i:]) }
+	return slot{
+		Stamp: swapfile.Stamp{Ino: at(0), Size: int64(at(1)), MTime: int64(at(2)), CTime: int64(at(3))},
+		Saw:   int64(at(4)), Mark: mark(at(5)), Hash: [16]byte(b[48:64]),
+	}
+}
+
+// loadMemory reads what is remembered of a scope; nothing, where there is nothing
+// or it cannot be read.
+func loadMemory(root *os.Root, scope cadre.Scope) (*memory, error) {
+	m := &memory{root: root, name: string(scope)}
+	data, err := root.ReadFile(m.name + ".json")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if json.Unmarshal(data, m) != nil {
+		*m = memory{root: root, name: m.name}
+	}
+	m.saved = data
+	m.slots, err = root.OpenFile(m.name+".slots", os.O_RDWR, 0)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return m, nil
+}
+
+func (m *memory) close() {
+	if m.slots != nil {
+		m.slots.Close()
+	}
+}
+
+// save writes the small file, if it changed.
+func (m *memory) save() error {
+	data, err := json.Marshal(m)
+	if err != nil || bytes.Equal(data, m.saved) {
+		return err
+	}
+	m.saved = data
+	temp := m.name + ".json.new"
+	if err := m.root.WriteFile(temp, data, 0o600); err != nil {
+		return err
+	}
+	return m.root.Rename(temp, m.name+".json")
+}
+
+// forget begins anew: nothing is known about any file.
+func (m *memory) forget() error {
+	m.close()
+	err := m.root.Remove(m.name + ".slots")
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	*m = memory{root: m.root, name: m.name}
+	return err
+}
+
+// task gives a task's slot, empty where nothing is known.
+func (m *memory) task(id cadre.TaskID) (slot, error) {
+	n, ok := numbered(id)
+	if !ok {
+		return m.Odd[string(id)], nil
+	}
+	if m.slots == nil {
+		return slot{}, nil
+	}
+	var b [slotSize]byte
+	if _, err := m.slots.ReadAt(b[:], n*slotSize); err != nil {
+		if errors.Is(err, io.EOF) {
+			return slot{}, nil
+		}
+		return slot{}, err
+	}
+	return decodeSlot(b[:]), nil
+}
+
+// setTask remembers how a task's file looks.
+func (m *memory) setTask(id cadre.TaskID, s slot) (err error) {
+	n, ok := numbered(id)
+	if !ok {
+		set(&m.Odd, string(id), s)
+		return nil
+	}
+	if m.slots == nil {
+		if m.slots, err = m.root.OpenFile(m.name+".slots", os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+			return err
+		}
+	}
+	_, err = m.slots.WriteAt(s.encode(), n*slotSize)
+	return err
+}
+
+// set puts a slot into a map; an empty one is taken out.
+func set(files *map[string]slot, name string, s slot) {
+	if s == (slot{}) {
+		delete(*files, name)
+		return
+	}
+	if *files == nil {
+		*files = map[string]slot{}
+	}
+	(*files)[name] = s
+}
+
+// tasks gives every task that something is known about.
+func (m *memory) tasks() (map[cadre.TaskID]slot, error) {
+	all := map[cadre.TaskID]slot{}
+	for name, s := range m.Odd {
+		all[cadre.TaskID(name)] = s
+	}
+	if m.slots == nil {
+		return all, nil
+	}
+	data, err := io.ReadAll(io.NewSectionReader(m.slots, 0, (mostSlots+1)*slotSize))
+	if err != nil {
+		return nil, err
+	}
+	for n := 0; (n+1)*slotSize <= len(data); n++ {
+		if s := decodeSlot(data[n*slotSize:]); s != (slot{}) {
+			all[cadre.TaskID(fmt.Sprint(n))] = s
+		}
+	}
+	return all, nil
+}
+
+// mostSlots bounds the file of slots: numbers past it are remembered by name.
+const mostSlots = 1 << 20
+
+// numbered gives the place of a task that has a number.
+func numbered(id cadre.TaskID) (int64, bool) {
+	if !id.Numeric() || len(id) > 7 {
+		return 0, false
+	}
+	var n int64
+	for _, c := range id {
+		n = 10*n + int64(c-'0')
+	}
+	return n, n <= mostSlots
+}
+
+// taskName gives the id that a file name stands for.
+func taskName(file string) (cadre.TaskID, bool) {
+	name, ok := strings.CutSuffix(file, ".json")
+	return cadre.TaskID(name), ok && name != "" && !strings.HasPrefix(name, ".")
+}

@@ -1,0 +1,118 @@
+package claudedir
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"time"
+
+	"cadre"
+	"cadre/claudefile"
+	"cadre/internal/swapfile"
+)
+
+// reservation is a run of task ids that nobody else will use.
+type reservation struct {
+	first uint64
+	n     int
+}
+
+// reserve takes ids: under the lock that clients make tasks under, the largest id
+// is read and the mark that clients count from is raised past ours. The lock is
+// free again before anything is made durable.
+func (s *Store) reserve(ctx context.Context, scope cadre.Scope, n int) (reservation, error) {
+	if _, err := s.open(true); err != nil {
+		return reservation{}, err
+	}
+	p := s.place(scope)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.lock.Acquire(ctx); err != nil {
+		return reservation{}, err
+	}
+	defer p.lock.Release()
+	m, err := loadMemory(s.memory, scope)
+	if err != nil {
+		return reservation{}, err
+	}
+	pass := &pass{Store: s, ctx: ctx, scope: scope, mem: m}
+	defer pass.close()
+	r, err := pass.reserveLocked(n)
+	if err2 := m.save(); err == nil {
+		err = err2
+	}
+	return r, err
+}
+
+func (p *pass) reserveLocked(n int) (reservation, error) {
+	err := p.Store.Store.View(p.ctx, p.scope, func(s cadre.Snap) error {
+		p.head = s.Head()
+		return nil
+	})
+	if err != nil {
+		return reservation{}, err
+	}
+	if err := p.openList(true); err != nil {
+		return reservation{}, err
+	}
+	r := reservation{n: n}
+	err = p.underListLock(func() error {
+		moved, at, err := p.moved()
+		if err != nil {
+			return err
+		}
+		if moved {
+			unsure := p.mem.ListAt
+			if _, err := p.readNames(at); err != nil {
+				return err
+			}
+			p.mem.ListAt = unsure // the names were read, the files were not looked at
+			p.mem.Unsure = true
+		}
+		mark, err := p.readMark()
+		if err != nil {
+			return err
+		}
+		r.first = max(p.mem.Largest, mark, max(1, p.head.Next)-1) + 1
+		return p.writeMark(r.first + uint64(n) - 1)
+	})
+	return r, err
+}
+
+const markName = ".highwatermark"
+
+func (p *pass) readMark() (uint64, error) {
+	data, _, err := swapfile.Read(p.list, markName, 64)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, swapfile.ErrTooLarge) {
+		return 0, nil
+	}
+	return claudefile.ReadMark(data), err
+}
+
+func (p *pass) writeMark(n uint64) error {
+	content := claudefile.WriteMark(n)
+	_, exists, err := swapfile.Create(p.list, markName, content)
+	if err != nil || !exists {
+		return err
+	}
+	_, old, err := swapfile.Exchange(p.list, markName, content)
+	if err != nil {
+		return err
+	}
+	return old.Done()
+}
+
+// raiseMark keeps clients from using the number of a removed task again.
+func (p *pass) raiseMark(n uint64) error {
+	return p.underListLock(func() error {
+		mark, err := p.readMark()
+		if err != nil || mark >= n {
+			return err
+		}
+		return p.writeMark(n)
+	})
+}
+
+// oldClient is how long a client of the older kind, which does not retry when a
+// lock is held, is thought to be still there after it was last seen.
+const oldClient = 10 * time.Minute

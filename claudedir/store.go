@@ -1,0 +1,333 @@
+// Package claudedir keeps scopes and Claude Code's own files the same, in both
+// directions: tasks/LIST/N.json, teams/TEAM/config.json and the inboxes beside it.
+//
+// It is a Store around a Store. Before a command decides, the files that its
+// decision reads are looked at, and what other programs wrote there is taken into
+// the log (intake). Once a command is durable, the files are written (projection).
+// The files have a second writer who never asks, so they are a replica with an
+// author of its own and not a cache: see docs/claude-code.md for the rules.
+//
+// Nothing here happens under the inner store's lock. Processes of Cadre queue on a
+// lock of their own, one for each scope, and whoever has it writes the files of
+// all commands that are durable by then.
+package claudedir
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"cadre"
+	"cadre/internal/flock"
+)
+
+// door is how the events of an intake say where they came from.
+const door = "file"
+
+// Authors says who wrote something into a file, from what clients keep about
+// themselves.
+type Authors interface {
+	// Who is behind a change of a task at about a time; false where nothing tells.
+	Who(scope cadre.Scope, change cadre.ForeignTask, atUnixNano int64) (cadre.Actor, bool)
+}
+
+// Options are what a Store needs to know.
+type Options struct {
+	Dir    string // Claude Code's folder
+	Memory string // a folder of our own, for what this machine remembers of those files
+	Now    func() cadre.Time
+	Who    Authors                          // nil: nobody is known
+	Warn   func(format string, args ...any) // what went wrong with files; no command fails for it
+	Guard  bool                             // put back what a known member wrote and may not
+
+	// LookOnly takes in what the files say and writes none.
+	LookOnly bool
+}
+
+// Store is a cadre.Store whose scopes stand in Claude Code's files as well.
+type Store struct {
+	cadre.Store
+	Options
+
+	root   *os.Root // of the client's folder; nil as long as there is none
+	memory *os.Root
+
+	mu     sync.Mutex
+	places map[cadre.Scope]*place
+}
+
+// place is what this process has of one scope's files.
+type place struct {
+	mu   sync.Mutex
+	lock *flock.Lock
+	done cadre.Head // up to here the files are written, as far as this process knows
+}
+
+// New puts the files around a store. Nothing is read or made yet.
+func New(inner cadre.Store, o Options) *Store {
+	dir := o.Dir
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real // another name for the same folder is no other folder
+	}
+	sum := sha256.Sum256([]byte(dir))
+	o.Memory = filepath.Join(o.Memory, hex.EncodeToString(sum[:6]))
+	return &Store{Store: inner, Options: o, places: map[cadre.Scope]*place{}}
+}
+
+// Inner is the store that this one stands around.
+func (s *Store) Inner() cadre.Store { return s.Store }
+
+// Close closes the folders and the store.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.places {
+		if p.lock != nil {
+			p.lock.Close()
+		}
+	}
+	for _, r := range []*os.Root{s.root, s.memory} {
+		if r != nil {
+			r.Close()
+		}
+	}
+	return s.Store.Close()
+}
+
+func (s *Store) place(scope cadre.Scope) *place {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.places[scope]
+	if p == nil {
+		p = &place{}
+		p.lock = flock.New(func() (*os.File, error) {
+			return s.memory.OpenFile(string(scope)+".lock", os.O_RDWR|os.O_CREATE, 0o600)
+		})
+		s.places[scope] = p
+	}
+	return p
+}
+
+// open opens the client's folder and our own; with create it makes them. It says
+// whether both are there.
+func (s *Store) open(create bool) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range []struct {
+		into *(*os.Root)
+		path string
+	}{{&s.root, s.Dir}, {&s.memory, s.Memory}} {
+		if *f.into != nil {
+			continue
+		}
+		root, err := os.OpenRoot(f.path)
+		if errors.Is(err, fs.ErrNotExist) {
+			if !create && f.path == s.Dir {
+				return false, nil
+			}
+			if err := os.MkdirAll(f.path, 0o700); err != nil {
+				return false, err
+			}
+			root, err = os.OpenRoot(f.path)
+		}
+		if err != nil {
+			return false, err
+		}
+		*f.into = root
+	}
+	return true, nil
+}
+
+// kept says whether a scope stands in the client's files.
+func kept(scope cadre.Scope) bool { return scope != cadre.Host }
+
+// warn tells what went wrong with files. The log is what counts: a command that is
+// durable did not fail, and the next one tries again.
+func (s *Store) warn(scope cadre.Scope, err error) {
+	if s.Warn != nil && err != nil && !errors.Is(err, context.Canceled) {
+		s.Warn("Claude Code's files of %s are behind: %v. The next command tries again", scope, err)
+	}
+}
+
+// View shows a scope with what other programs wrote. The function may be called
+// more than once.
+func (s *Store) View(ctx context.Context, scope cadre.Scope, look func(cadre.Snap) error) error {
+	if !kept(scope) {
+		return s.Store.View(ctx, scope, look)
+	}
+	for range rounds {
+		var r *reads
+		var head cadre.Head
+		err := s.Store.View(ctx, scope, func(snap cadre.Snap) error {
+			r = &reads{Source: snap.Source}
+			head = snap.Head()
+			return look(cadre.Snap{Source: r})
+		})
+		if r == nil {
+			return err // an archived scope has no files
+		}
+		if changed := s.refresh(ctx, scope, r, head); !changed {
+			return err
+		}
+	}
+	return s.Store.View(ctx, scope, look)
+}
+
+// rounds bounds how often something is tried again because files changed under it.
+const rounds = 5
+
+// refresh takes in what changed in the files behind some reads, and says whether
+// the log changed by that.
+func (s *Store) refresh(ctx context.Context, scope cadre.Scope, r *reads, head cadre.Head) bool {
+	there, err := s.open(false)
+	if err == nil && !there {
+		return false
+	}
+	if err == nil {
+		var clean bool
+		if clean, err = s.clean(scope, r, head); clean && err == nil {
+			return false
+		}
+	}
+	var after cadre.Head
+	if err == nil {
+		after, err = s.sync(ctx, scope, look{tasks: r.tasks, inboxes: r.inboxes, team: r.team})
+	}
+	s.warn(scope, err)
+	return err == nil && (after.Seq != head.Seq || after.Epoch != head.Epoch)
+}
+
+// Update takes in what the decision reads, reserves the ids it needs, has the
+// store decide and append, and writes the files.
+func (s *Store) Update(ctx context.Context, scope cadre.Scope, c cadre.Command, decide cadre.Decide) (cadre.Receipt, error) {
+	if !kept(scope) {
+		return s.Store.Update(ctx, scope, c, decide)
+	}
+	var reserved reservation
+	for range rounds {
+		need, err := s.prepare(ctx, scope, decide)
+		if err != nil {
+			return cadre.Receipt{}, err
+		}
+		if need > reserved.n && !c.ID.Drawn() {
+			if receipt, done, err := s.replay(ctx, scope, c); done || err != nil {
+				return receipt, err
+			}
+		}
+		if need > reserved.n {
+			if reserved, err = s.reserve(ctx, scope, need); err != nil {
+				return cadre.Receipt{}, cadre.Fault(err, "", "no task id could be reserved in Claude Code's list %s", scope)
+			}
+		}
+		receipt, err := s.Store.Update(ctx, scope, c, func(snap cadre.Snap) ([]cadre.Event, error) {
+			next := reserved.first
+			if next == 0 {
+				next = snap.Head().Next
+			}
+			events, err := decide(cadre.Snap{Source: &reads{Source: snap.Source, next: max(1, next)}})
+			if err == nil && created(events) > reserved.n {
+				return nil, errReserve
+			}
+			return events, err
+		})
+		if errors.Is(err, errReserve) {
+			continue
+		}
+		if err != nil {
+			return receipt, err
+		}
+		if len(receipt.Events) > 0 {
+			_, err := s.sync(ctx, scope, look{upTo: receipt.Head})
+			s.warn(scope, err)
+		}
+		return receipt, nil
+	}
+	return cadre.Receipt{}, cadre.Refuse(cadre.RuleChanged, "", "%s changed each time while ids were reserved: try again", scope)
+}
+
+// replay gives the receipt of a command that was committed before: it needs no ids.
+func (s *Store) replay(ctx context.Context, scope cadre.Scope, c cadre.Command) (cadre.Receipt, bool, error) {
+	receipt, err := s.Store.Update(ctx, scope, c, func(cadre.Snap) ([]cadre.Event, error) { return nil, errReserve })
+	if errors.Is(err, errReserve) {
+		return cadre.Receipt{}, false, nil
+	}
+	return receipt, err == nil, err
+}
+
+var errReserve = errors.New("more tasks are made than ids were reserved")
+
+// prepare decides on a view, to see what the decision reads and how many tasks it
+// makes. Refusals are left to the store, which knows repeated commands.
+func (s *Store) prepare(ctx context.Context, scope cadre.Scope, decide cadre.Decide) (need int, err error) {
+	for range rounds {
+		r := &reads{}
+		var head cadre.Head
+		err := s.Store.View(ctx, scope, func(snap cadre.Snap) error {
+			*r = reads{Source: snap.Source}
+			head = snap.Head()
+			events, _ := decide(cadre.Snap{Source: r})
+			need = created(events)
+			return nil
+		})
+		if err != nil {
+			return 0, err
+		}
+		if changed := s.refresh(ctx, scope, r, head); !changed {
+			break
+		}
+	}
+	return need, nil
+}
+
+// created counts the tasks that events make.
+func created(events []cadre.Event) int {
+	n := 0
+	for _, e := range events {
+		if t, ok := e.After.(*cadre.Task); ok && e.Before == nil && t.ID.Numeric() {
+			n++
+		}
+	}
+	return n
+}
+
+// Scopes lists the scopes of the log and those that clients made.
+func (s *Store) Scopes(ctx context.Context) iter.Seq2[cadre.ScopeInfo, error] {
+	return func(yield func(cadre.ScopeInfo, error) bool) {
+		if err := s.discover(ctx); err != nil {
+			s.warn("all lists", err)
+		}
+		for info, err := range s.Store.Scopes(ctx) {
+			if !yield(info, err) {
+				return
+			}
+		}
+	}
+}
+
+// Refresh looks at every file of a scope and takes in what is new. It is for
+// whoever follows the folders, and costs a look at each file.
+func (s *Store) Refresh(ctx context.Context, scope cadre.Scope) error {
+	there, err := s.open(false)
+	if err != nil || !there {
+		return err
+	}
+	_, err = s.sync(ctx, scope, look{all: true})
+	return err
+}
+
+func (s *Store) now() cadre.Time { return s.Options.Now() }
+
+// joinErr keeps the first of several faults and counts the rest.
+func joinErr(errs []error) error {
+	if len(errs) < 2 {
+		return errors.Join(errs...)
+	}
+	return fmt.Errorf("%w (and %d more)", errs[0], len(errs)-1)
+}

@@ -1,0 +1,636 @@
+package claudedir
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"cadre"
+	"cadre/claudefile"
+	"cadre/internal/swapfile"
+)
+
+// look says which files are to be looked at.
+type look struct {
+	tasks   []cadre.TaskID
+	inboxes map[string]bool
+	team    bool
+	all     bool
+	upTo    cadre.Head // a command that must be in the files; nothing else is looked at
+}
+
+// sync makes both sides the same: it takes in what the files say that is new, and
+// writes what the log says that is not in them yet. It gives the log's head.
+func (s *Store) sync(ctx context.Context, scope cadre.Scope, l look) (cadre.Head, error) {
+	if _, err := s.open(true); err != nil {
+		return cadre.Head{}, err
+	}
+	p := s.place(scope)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if h := l.upTo; h.Seq > 0 && h.Epoch == p.done.Epoch && h.Seq <= p.done.Seq {
+		return p.done, nil // another caller of this process has written it along
+	}
+	if err := p.lock.Acquire(ctx); err != nil {
+		return cadre.Head{}, err
+	}
+	defer p.lock.Release()
+	m, err := loadMemory(s.memory, scope)
+	if err != nil {
+		return cadre.Head{}, err
+	}
+	pass := &pass{Store: s, ctx: ctx, scope: scope, mem: m}
+	defer pass.close()
+	err = pass.run(l)
+	if err2 := m.save(); err == nil {
+		err = err2
+	}
+	if err == nil {
+		p.done = pass.head
+	}
+	return pass.head, err
+}
+
+// pass is one run of sync, alone on its scope among all processes of Cadre.
+type pass struct {
+	*Store
+	ctx   context.Context
+	scope cadre.Scope
+	mem   *memory
+	list  *swapfile.Dir // the folder of the tasks, nil where there is none
+	names []string      // what is in it, where it was read
+
+	head  cadre.Head
+	since []cadre.Event // what the files do not have yet
+	full  bool          // nothing is known about the files
+
+	found   []written             // what others wrote
+	slots   map[cadre.TaskID]slot // how those files look, to be remembered once they are taken in
+	touched map[cadre.TaskID]bool // tasks whose files are to be compared with the log
+	team    teamFiles
+	faults  []error // files that could not be written; the others are
+}
+
+func (p *pass) close() {
+	if p.list != nil {
+		p.list.Close()
+	}
+	p.team.close()
+	p.mem.close()
+}
+
+func (p *pass) run(l look) error {
+	if err := p.openList(false); err != nil {
+		return err
+	}
+	p.slots, p.touched = map[cadre.TaskID]slot{}, map[cadre.TaskID]bool{}
+	if err := p.catchUp(); err != nil {
+		return err
+	}
+	gone, err := p.vanished()
+	if err != nil || gone {
+		return err
+	}
+	if err := p.look(l); err != nil {
+		return err
+	}
+	for range rounds {
+		if err := p.takeIn(); err != nil {
+			return err
+		}
+		if err := p.write(); err != nil {
+			return err
+		}
+		if len(p.found) == 0 && !p.team.found() {
+			break // nobody wrote anything while we did
+		}
+	}
+	return joinErr(p.faults)
+}
+
+// catchUp reads what the log has that the files do not have yet.
+func (p *pass) catchUp() error {
+	err := p.Store.Store.View(p.ctx, p.scope, func(s cadre.Snap) error {
+		p.head = s.Head()
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	p.since = nil
+	if p.mem.Epoch != "" && p.mem.Epoch == p.head.Epoch && p.mem.Seq <= p.head.Seq {
+		if p.mem.Seq == p.head.Seq {
+			return nil
+		}
+		for e, err := range p.Store.Store.Events(p.ctx, p.scope, cadre.Head{Epoch: p.mem.Epoch, Seq: p.mem.Seq}, false) {
+			if err != nil {
+				return err
+			}
+			p.since = append(p.since, e)
+		}
+		return nil
+	}
+	// The log is another one than the files were written from, or nothing is known
+	// about the files: everything is compared, and nothing is taken for granted.
+	p.full = true
+	return p.mem.forget()
+}
+
+// openList opens the folder of the tasks; with create it is made.
+func (p *pass) openList(create bool) (err error) {
+	if p.list != nil {
+		return nil
+	}
+	if create {
+		if err := p.root.MkdirAll("tasks/"+string(p.scope), 0o700); err != nil {
+			return err
+		}
+	}
+	p.list, err = swapfile.Open(p.root, "tasks/"+string(p.scope))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil && create {
+		_, _, err = swapfile.Create(p.list, ".lock", nil) // what clients lock
+	}
+	if p.list != nil {
+		p.mem.List = true
+	}
+	return err
+}
+
+// look finds what others wrote.
+func (p *pass) look(l look) error {
+	if l.upTo.Seq > 0 && !p.full {
+		return nil
+	}
+	if p.list != nil {
+		if err := p.lookAtList(l); err != nil {
+			return err
+		}
+	}
+	return p.lookAtTeam(l)
+}
+
+// fewNames is how many files are looked at one by one whenever their folder
+// changed. In a longer list a command looks at those that it reads.
+const fewNames = 256
+
+// lookAtList looks at the tasks that are asked for, at new files, and for files
+// that are gone.
+func (p *pass) lookAtList(l look) error {
+	moved, at, err := p.moved()
+	if err != nil {
+		return err
+	}
+	candidates := map[cadre.TaskID]bool{}
+	for _, id := range l.tasks {
+		candidates[id] = true
+	}
+	if moved || l.all || p.full {
+		known, err := p.readNames(at)
+		if err != nil {
+			return err
+		}
+		all := l.all || p.full || len(p.names) <= fewNames
+		for _, name := range p.names {
+			if id, ok := taskName(name); ok && (all || known[id].Mark&here == 0) {
+				candidates[id] = true
+			}
+			delete(known, cadre.TaskID(name[:max(0, len(name)-len(".json"))]))
+		}
+		for id, s := range known {
+			if s.Mark&here != 0 {
+				candidates[id] = true // its name is gone
+			}
+		}
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(candidates), cadre.TaskID.Compare) {
+		if err := p.inspect(id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moved says whether names may have come or gone since they were last read.
+func (p *pass) moved() (bool, int64, error) {
+	info, err := p.list.Root().Stat(".")
+	if err != nil {
+		return false, 0, err
+	}
+	at := info.ModTime().UnixNano()
+	return p.mem.Unsure || at != p.mem.ListAt || racy(p.mem.ListAt, p.mem.ListSaw), at, nil
+}
+
+// readNames reads the folder, and gives what is remembered of its tasks.
+func (p *pass) readNames(at int64) (map[cadre.TaskID]slot, error) {
+	saw := p.wall()
+	f, err := p.list.Root().Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if p.names, err = f.Readdirnames(-1); err != nil {
+		return nil, err
+	}
+	p.mem.ListAt, p.mem.ListSaw, p.mem.Names, p.mem.Unsure, p.mem.Largest = at, saw, len(p.names), false, 0
+	for _, name := range p.names {
+		if id, ok := taskName(name); ok && id.Numeric() {
+			if n, err := strconv.ParseUint(string(id), 10, 63); err == nil {
+				p.mem.Largest = max(p.mem.Largest, n)
+			}
+		}
+	}
+	return p.mem.tasks()
+}
+
+func (p *pass) wall() int64 { return p.now().Wall.UnixNano() }
+
+// inspect looks at one task's file.
+func (p *pass) inspect(id cadre.TaskID) error {
+	name := string(id) + ".json"
+	known, err := p.mem.task(id)
+	if err != nil {
+		return err
+	}
+	stamp, err := swapfile.Stat(p.list, name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if known.Mark&here != 0 {
+			p.found = append(p.found, written{id: id, at: p.now().Wall, known: true})
+			p.slots[id] = slot{Mark: cleared}
+		}
+		return nil
+	case err != nil:
+		p.odd(id, swapfile.Stamp{}, nil)
+		return nil
+	case known.current(stamp):
+		return nil
+	}
+	data, stamp, err := p.readWhole(name)
+	if err != nil {
+		p.odd(id, stamp, nil)
+		return nil
+	}
+	p.taskWritten(id, data, stamp, known)
+	return nil
+}
+
+// patience is how long a writer that is in the middle of a file is waited for.
+const patience = time.Second
+
+// readWhole reads a task's file. One that does not parse and was just touched is
+// being written in place: its writer gets a moment to finish.
+func (p *pass) readWhole(name string) ([]byte, swapfile.Stamp, error) {
+	for {
+		data, stamp, err := swapfile.Read(p.list, name, claudefile.MaxFile)
+		if err != nil {
+			return data, stamp, err
+		}
+		age := time.Since(time.Unix(0, stamp.MTime))
+		if _, err := claudefile.ReadTask(data); err == nil || age > patience || age < -patience {
+			return data, stamp, nil
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+// taskWritten notes a content that a task's file has or had.
+func (p *pass) taskWritten(id cadre.TaskID, data []byte, stamp swapfile.Stamp, known slot) {
+	now := slot{Stamp: stamp, Saw: p.wall(), Hash: hashOf(data), Mark: here}
+	if known.Mark&(here|odd) != 0 && known.Hash == now.Hash {
+		now.Mark = known.Mark &^ ours
+		if err := p.mem.setTask(id, now); err != nil {
+			p.faults = append(p.faults, err)
+		}
+		return
+	}
+	file, err := claudefile.ReadTask(data)
+	if err != nil {
+		p.odd(id, stamp, data)
+		p.touched[id] = true // if the log knows the task, its file is made whole again
+		return
+	}
+	p.found = append(p.found, written{id: id, file: file, at: time.Unix(0, stamp.MTime), data: data, known: known.Mark&here != 0})
+	p.slots[id] = now
+}
+
+// odd remembers a file that cannot be read as a task. It is left alone.
+func (p *pass) odd(id cadre.TaskID, stamp swapfile.Stamp, data []byte) {
+	s := slot{Stamp: stamp, Saw: p.wall(), Hash: hashOf(data), Mark: here | odd}
+	if err := p.mem.setTask(id, s); err != nil {
+		p.faults = append(p.faults, err)
+	}
+}
+
+// takeIn has the log take in what others wrote.
+func (p *pass) takeIn() error {
+	mail := p.team.found()
+	if len(p.found) == 0 && !mail {
+		return nil
+	}
+	for _, w := range p.found {
+		p.touched[w.id] = true
+	}
+	v := &cadre.Foreign{Guard: p.Guard}
+	id := []any{p.Dir, p.scope}
+	err := p.Store.Store.View(p.ctx, p.scope, func(s cadre.Snap) error {
+		v.Tasks, id = nil, id[:2]
+		in := &intake{Snap: s, since: p.since}
+		for _, w := range p.found {
+			f, changed, err := in.change(w)
+			if err != nil {
+				return err
+			}
+			if !changed {
+				continue
+			}
+			f.By = p.author(f, w.at)
+			v.Tasks = append(v.Tasks, f)
+			id = append(id, f.ID, f.Digest, f.Gone, w.at.UnixNano(), p.slots[w.id].Ino)
+		}
+		return p.team.changes(p, in, v, &id)
+	})
+	if err != nil {
+		return err
+	}
+	if err := p.apart(v); err != nil {
+		return err
+	}
+	if len(v.Tasks)+len(v.Mail)+len(v.Taken) > 0 || v.Team != nil {
+		c := cadre.Command{ID: commandID(id...), Actor: cadre.External, Door: door, Verb: "intake", Now: p.now()}
+		if _, err := p.Store.Store.Update(p.ctx, p.scope, c, func(s cadre.Snap) ([]cadre.Event, error) { return v.Decide(s, c) }); err != nil {
+			return err
+		}
+	}
+	for id, s := range p.slots {
+		if err := p.mem.setTask(id, s); err != nil {
+			return err
+		}
+	}
+	p.slots = map[cadre.TaskID]slot{}
+	p.team.remember(p)
+	return p.catchUp()
+}
+
+// apart gives a number of its own to a task that another program wrote under one
+// that a command of ours had just been given: both stay.
+func (p *pass) apart(v *cadre.Foreign) error {
+	fresh := map[cadre.TaskID]*cadre.Task{}
+	for _, e := range p.since {
+		if t, ok := e.After.(*cadre.Task); ok && (e.Before == nil || fresh[t.ID] != nil) && e.Door != door {
+			fresh[t.ID] = t
+		}
+	}
+	for i := range v.Tasks {
+		f := &v.Tasks[i]
+		t := fresh[f.ID]
+		if t == nil || f.Gone || f.Subject == nil || *f.Subject == t.Subject {
+			continue
+		}
+		r, err := p.reserveLocked(1)
+		if err != nil {
+			return err
+		}
+		for _, w := range p.found {
+			if w.id == f.ID && w.file != nil {
+				digest, by := f.Digest, f.By
+				*f = (&intake{}).whole(cadre.ForeignTask{ID: cadre.TaskID(strconv.FormatUint(r.first, 10)), Digest: digest, By: by}, w.file)
+			}
+		}
+	}
+	return nil
+}
+
+// author says who is behind a change.
+func (p *pass) author(f cadre.ForeignTask, at time.Time) cadre.Actor {
+	if p.Who != nil {
+		if a, ok := p.Who.Who(p.scope, f, at.UnixNano()); ok {
+			return a
+		}
+	}
+	return cadre.External
+}
+
+// write writes the files of everything that the log has and they do not.
+func (p *pass) write() error {
+	p.found = nil
+	if p.LookOnly {
+		p.mem.Epoch, p.mem.Seq, p.full = p.head.Epoch, p.head.Seq, false
+		return nil
+	}
+	tasks, err := p.outdated()
+	if err != nil {
+		return err
+	}
+	wants := map[cadre.TaskID]*claudefile.Task{}
+	err = p.Store.Store.View(p.ctx, p.scope, func(s cadre.Snap) error {
+		p.head = s.Head()
+		if p.full {
+			for t, err := range s.Tasks(cadre.TaskQuery{}) {
+				if err != nil {
+					return err
+				}
+				tasks[t.ID] = true
+			}
+		}
+		for id := range tasks {
+			t, err := s.Task(id)
+			if err != nil {
+				return err
+			}
+			if wants[id], err = projected(s, t); err != nil {
+				return err
+			}
+		}
+		return p.team.wanted(p, s)
+	})
+	if err != nil {
+		return err
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(wants), cadre.TaskID.Compare) {
+		if err := p.ctx.Err(); err != nil {
+			return err
+		}
+		if err := p.writeTask(id, wants[id]); err != nil {
+			p.faults = append(p.faults, err)
+		}
+	}
+	if err := p.team.write(p); err != nil {
+		p.faults = append(p.faults, err)
+	}
+	if len(p.faults) > 0 {
+		return nil // the place in the log stays, and all of this is tried again
+	}
+	p.mem.Epoch, p.mem.Seq = p.head.Epoch, p.head.Seq
+	p.full = false
+	return p.noteList()
+}
+
+// noteList remembers the folder's time after our own writes. What came in while we
+// wrote has no other sign, so that in a list that is quickly read its names are
+// read once more next time.
+func (p *pass) noteList() error {
+	if p.list == nil {
+		return nil
+	}
+	info, err := p.list.Root().Stat(".")
+	if err != nil {
+		return err
+	}
+	if at := info.ModTime().UnixNano(); at != p.mem.ListAt {
+		p.mem.ListAt, p.mem.ListSaw = at, p.wall()
+		p.mem.Unsure = p.mem.Names <= manyNames
+	}
+	return nil
+}
+
+const manyNames = 2000
+
+// outdated gives the tasks whose files may say something else than the log: those
+// that changed since, their neighbours whose edges changed, and those whose files
+// were looked at.
+func (p *pass) outdated() (map[cadre.TaskID]bool, error) {
+	tasks := maps.Clone(p.touched)
+	for _, e := range p.since {
+		before, _ := e.Before.(*cadre.Task)
+		after, _ := e.After.(*cadre.Task)
+		if before == nil && after == nil {
+			continue
+		}
+		tasks[cadre.TaskID(e.Object.ID)] = true
+		var was, is []cadre.TaskID
+		if before != nil && before.Status != cadre.Deleted {
+			was = before.BlockedBy
+		}
+		if after != nil && after.Status != cadre.Deleted {
+			is = after.BlockedBy
+		}
+		for _, id := range slices.Concat(was, is) {
+			if slices.Contains(was, id) != slices.Contains(is, id) {
+				tasks[id] = true
+			}
+		}
+	}
+	return tasks, nil
+}
+
+// writeTask makes one task's file what the log says. A content that was not taken
+// in yet is never overwritten: it is found, and the next round begins with it.
+func (p *pass) writeTask(id cadre.TaskID, want *claudefile.Task) error {
+	name := string(id) + ".json"
+	known, err := p.mem.task(id)
+	if err != nil || known.Mark&odd != 0 && want == nil {
+		return err
+	}
+	if want == nil && p.list == nil {
+		return nil
+	}
+	if err := p.openList(true); err != nil {
+		return err
+	}
+	data, stamp, err := p.readWhole(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return p.createTask(id, want, known)
+	}
+	if err != nil {
+		p.odd(id, stamp, nil)
+		return nil
+	}
+	if known.Mark&here == 0 || known.Hash != hashOf(data) {
+		p.taskWritten(id, data, stamp, known)
+		return nil
+	}
+	if want == nil {
+		return p.removeTask(id, data, known)
+	}
+	file, err := claudefile.ReadTask(data)
+	if err != nil {
+		file = &claudefile.Task{}
+	}
+	content := fitted(want, file).Write(data)
+	if string(content) == string(data) {
+		return nil
+	}
+	now, old, err := swapfile.Exchange(p.list, name, content)
+	if err != nil {
+		return err
+	}
+	if err := p.mem.setTask(id, slot{Stamp: now, Saw: p.wall(), Hash: hashOf(content), Mark: here | ours}); err != nil {
+		return err
+	}
+	return p.lookAtOld(id, old, data, known)
+}
+
+// createTask writes a file that is not there. One that was there and is gone was
+// taken away by somebody: that is taken in first.
+func (p *pass) createTask(id cadre.TaskID, want *claudefile.Task, known slot) error {
+	switch {
+	case want == nil:
+		return p.mem.setTask(id, slot{})
+	case known.Mark&here != 0:
+		return p.inspect(id)
+	case known.Mark&cleared != 0 && want.Status == string(cadre.Completed):
+		return nil
+	}
+	content := want.Write(nil)
+	now, exists, err := swapfile.Create(p.list, string(id)+".json", content)
+	if err != nil {
+		return err
+	}
+	if exists {
+		return p.inspect(id)
+	}
+	if n, ok := numbered(id); ok {
+		p.mem.Largest = max(p.mem.Largest, uint64(n))
+	}
+	p.mem.Names++
+	return p.mem.setTask(id, slot{Stamp: now, Saw: p.wall(), Hash: hashOf(content), Mark: here | ours})
+}
+
+// removeTask takes the file of a removed task away.
+func (p *pass) removeTask(id cadre.TaskID, data []byte, known slot) error {
+	if n, ok := numbered(id); ok {
+		if err := p.raiseMark(uint64(n)); err != nil {
+			return err
+		}
+	}
+	old, err := swapfile.Remove(p.list, string(id)+".json")
+	if err != nil {
+		return err
+	}
+	if err := p.mem.setTask(id, slot{}); err != nil {
+		return err
+	}
+	return p.lookAtOld(id, old, data, known)
+}
+
+// lookAtOld looks at a file that was just replaced: what was written to it after
+// we had read it is taken in. A writer that is in the middle of it gets a second.
+func (p *pass) lookAtOld(id cadre.TaskID, old *swapfile.Old, expected []byte, known slot) error {
+	defer old.Done()
+	deadline := time.Now().Add(patience)
+	for {
+		data, stamp, err := old.Read(claudefile.MaxFile)
+		if err != nil {
+			return err
+		}
+		if string(data) == string(expected) {
+			return nil
+		}
+		if file, err := claudefile.ReadTask(data); err == nil {
+			p.found = append(p.found, written{id: id, file: file, at: time.Unix(0, stamp.MTime), data: data, known: known.Mark&here != 0})
+			return nil
+		}
+		if time.Now().After(deadline) { // a write that never ended says nothing, but somebody may want to see it
+			return p.memory.WriteFile(fmt.Sprintf("%s-%s-%x.broken", p.scope, id, hashOf(data)), data, 0o600)
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}

@@ -1,0 +1,681 @@
+package claudedir
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"cadre"
+	"cadre/claudefile"
+	"cadre/internal/swapfile"
+)
+
+const configName = "config.json"
+
+// teamFiles is the team's side of a pass: its own file and the inboxes.
+type teamFiles struct {
+	dir, boxes *swapfile.Dir
+	second     *swapfile.Dir // inboxes that a client put beside the team under another spelling of its name
+
+	config  *claudefile.Config            // as somebody else wrote it
+	inboxes map[string][]claudefile.Entry // those that somebody else wrote to
+	astray  map[string][]claudefile.Entry // the same, among the second ones
+	slots   map[string]slot               // how these files look, to be remembered once they are taken in
+
+	touched map[string]bool // files that are to be compared with the log
+	wants   *teamWanted
+}
+
+// teamWanted is what the team's files are to say.
+type teamWanted struct {
+	team    *cadre.Team
+	members []*cadre.Member
+	epoch   string
+	inboxes map[string]*inboxWanted
+	config  bool
+}
+
+// inboxWanted is what an inbox is to say: every unread message is in it, and what
+// its reader has read is marked.
+type inboxWanted struct {
+	unread []claudefile.Entry
+	read   map[string]bool // keys of entries that were read
+	client bool            // a real client reads this inbox
+}
+
+func (t *teamFiles) close() {
+	for _, d := range []*swapfile.Dir{t.dir, t.boxes, t.second} {
+		if d != nil {
+			d.Close()
+		}
+	}
+}
+
+// found says whether somebody else wrote something.
+func (t *teamFiles) found() bool { return t.config != nil || len(t.inboxes)+len(t.astray) > 0 }
+
+// openTeam opens the team's folder and its inboxes; with create they are made.
+func (p *pass) openTeam(create bool) (err error) {
+	t, folder := &p.team, "teams/"+string(p.scope)
+	if create && t.boxes == nil {
+		if err := p.root.MkdirAll(folder+"/inboxes", 0o700); err != nil {
+			return err
+		}
+	}
+	if t.dir == nil {
+		if t.dir, err = swapfile.Open(p.root, folder); err != nil {
+			return absent(err)
+		}
+	}
+	if t.boxes != nil {
+		return nil
+	}
+	if t.boxes, err = swapfile.Open(p.root, folder+"/inboxes"); absent(err) != nil {
+		return err
+	}
+	if other := p.boxFolder(p.scope); other != string(p.scope) {
+		boxes, err := swapfile.Open(p.root, "teams/"+other+"/inboxes")
+		if err != nil {
+			return absent(err)
+		}
+		t.second, t.boxes = t.boxes, boxes
+	}
+	return nil
+}
+
+// absent makes nothing of the error that something is not there.
+func absent(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// lookAtTeam looks at the team's file and its inboxes.
+func (p *pass) lookAtTeam(l look) error {
+	if err := p.openTeam(false); err != nil || p.team.dir == nil {
+		return err
+	}
+	if err := p.lookAtConfig(); err != nil {
+		return err
+	}
+	if p.team.boxes == nil {
+		return nil
+	}
+	for _, dir := range []*swapfile.Dir{p.team.boxes, p.team.second} {
+		if dir == nil {
+			continue
+		}
+		names, err := fs.Glob(dir.Root().FS(), "*.json")
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if err := p.lookAtInbox(dir, strings.TrimSuffix(name, ".json")); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// changed reads a file of the team if it is not as it is remembered.
+func (p *pass) changed(dir *swapfile.Dir, name, key string) ([]byte, slot, error) {
+	known := p.mem.Files[key]
+	stamp, err := swapfile.Stat(dir, name)
+	if err != nil || known.current(stamp) {
+		return nil, known, unreadable(err)
+	}
+	data, stamp, err := swapfile.Read(dir, name, claudefile.MaxFile)
+	if err != nil {
+		return nil, known, unreadable(err)
+	}
+	now := slot{Stamp: stamp, Saw: p.wall(), Hash: hashOf(data), Mark: here}
+	if known.Mark&here != 0 && known.Hash == now.Hash {
+		set(&p.mem.Files, key, now)
+		return nil, now, nil
+	}
+	return data, now, nil
+}
+
+// unreadable makes nothing of a file that is not there or that nobody should read.
+func unreadable(err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, swapfile.ErrIrregular) || errors.Is(err, swapfile.ErrTooLarge) ||
+		errors.Is(err, swapfile.ErrChanging) || errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
+	return err
+}
+
+func (p *pass) lookAtConfig() error {
+	data, now, err := p.changed(p.team.dir, configName, configName)
+	if err != nil || data == nil {
+		return err
+	}
+	if c, err := claudefile.ReadConfig(data); err == nil && c.Name != "" {
+		p.team.config = c
+		p.noteFile(configName, now)
+	}
+	return nil
+}
+
+func (p *pass) lookAtInbox(dir *swapfile.Dir, name string) error {
+	key := inboxKey(name)
+	if dir == p.team.second {
+		key = "astray/" + name
+	}
+	data, now, err := p.changed(dir, name+".json", key)
+	if err != nil || data == nil {
+		return err
+	}
+	entries, err := claudefile.ReadInbox(data)
+	if err != nil {
+		return nil // somebody is in the middle of writing it
+	}
+	into := &p.team.inboxes
+	if dir == p.team.second {
+		into = &p.team.astray
+	}
+	if *into == nil {
+		*into = map[string][]claudefile.Entry{}
+	}
+	(*into)[name] = entries
+	p.noteFile(key, now)
+	return nil
+}
+
+func inboxKey(name string) string { return "inboxes/" + name }
+
+func (p *pass) noteFile(key string, s slot) {
+	if p.team.slots == nil {
+		p.team.slots, p.team.touched = map[string]slot{}, map[string]bool{}
+	}
+	p.team.slots[key] = s
+	p.team.touched[key] = true
+}
+
+// changes adds to an intake what the team's files say that is new.
+func (t *teamFiles) changes(p *pass, in *intake, v *cadre.Foreign, id *[]any) error {
+	v.Team, v.Mail, v.Taken = nil, nil, nil
+	if t.config != nil {
+		f, err := p.foreignTeam(in, t.config)
+		if err != nil {
+			return err
+		}
+		v.Team = f
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.inboxes)) {
+		if err := p.foreignMail(in, v, name, t.inboxes[name], true); err != nil {
+			return err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.astray)) {
+		if err := p.foreignMail(in, v, name, t.astray[name], false); err != nil {
+			return err
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(t.slots)) {
+		s := t.slots[key]
+		*id = append(*id, key, s.Hash, s.Ino, s.MTime)
+	}
+	return nil
+}
+
+// remember notes how the files look that were taken in.
+func (t *teamFiles) remember(p *pass) {
+	for key, s := range t.slots {
+		set(&p.mem.Files, key, s)
+	}
+	if t.config != nil {
+		p.mem.Team = true
+	}
+	t.config, t.inboxes, t.astray, t.slots = nil, nil, nil, nil
+}
+
+// foreignTeam reads a team's file.
+func (p *pass) foreignTeam(in *intake, c *claudefile.Config) (*cadre.ForeignTeam, error) {
+	f := &cadre.ForeignTeam{
+		Name: c.Name, Description: c.Description, CreatedAt: time.UnixMilli(c.CreatedAt), LeadSession: c.LeadSessionID, By: cadre.External,
+	}
+	listed := map[string]bool{}
+	for _, m := range c.Members {
+		if m.Name == "" {
+			continue
+		}
+		listed[m.Name] = true
+		f.Members = append(f.Members, cadre.ForeignMember{
+			Name: m.Name, AgentType: m.AgentType, Model: m.Model, Prompt: m.Prompt, Color: m.Color, CWD: m.CWD, Mode: m.Mode,
+			PlanMode: m.PlanModeRequired, JoinedAt: time.UnixMilli(m.JoinedAt), Active: m.IsActive, Lead: m.AgentID == c.LeadAgentID || m.Name == cadre.LeadName,
+		})
+	}
+	fresh := map[string]bool{} // who joined and is not in the file yet
+	for _, e := range p.since {
+		if e.Object.Kind == cadre.KindMember {
+			fresh[e.Object.ID] = true
+		}
+	}
+	for m, err := range in.Members() {
+		if err != nil {
+			return nil, err
+		}
+		if m.State == cadre.StateDeparted || listed[m.Name] || fresh[m.Name] || p.full {
+			continue
+		}
+		f.Left = append(f.Left, m.Name)
+		if m.Backend != cadre.BackendClient && m.Role != cadre.RoleLead {
+			if p.mem.PutBack == nil {
+				p.mem.PutBack = map[string]int{}
+			}
+			if p.mem.PutBack[m.Name]++; p.mem.PutBack[m.Name] > mostPutBack && p.Warn != nil {
+				p.Warn("a client took %s out of team %s for the %dth time; it stays out of Claude Code's file. See: cadre member show %s", m.Name, p.scope, p.mem.PutBack[m.Name], m.Name)
+			}
+		}
+	}
+	return f, nil
+}
+
+// mostPutBack is how often a member of ours that a client dropped from the team's
+// file is put back.
+const mostPutBack = 3
+
+// foreignMail reads an inbox: entries that nobody knows and, where it is the one
+// that we write to, what became of those that the log has.
+func (p *pass) foreignMail(in *intake, v *cadre.Foreign, name string, entries []claudefile.Entry, written bool) error {
+	there := map[cadre.MessageID]bool{}
+	for _, e := range entries {
+		if e.From == "" && e.Text == "" {
+			continue
+		}
+		id := messageID(name, e)
+		there[id] = true
+		if strings.HasPrefix(e.MsgID, ownPrefix) {
+			if e.Read {
+				v.Taken = append(v.Taken, id)
+			}
+			continue
+		}
+		v.Mail = append(v.Mail, mailOf(id, name, e))
+	}
+	if !written {
+		return nil
+	}
+	for m, err := range in.Unread(name) {
+		if err != nil {
+			return err
+		}
+		if !there[m.ID] && uint64(p.mem.Seq) >= m.N && !p.full {
+			v.Taken = append(v.Taken, m.ID)
+		}
+	}
+	return nil
+}
+
+// ownPrefix begins the id of an entry that Cadre wrote.
+const ownPrefix = "cadre-"
+
+// messageID is the message that an entry of an inbox is.
+func messageID(inbox string, e claudefile.Entry) cadre.MessageID {
+	if id, own := strings.CutPrefix(e.MsgID, ownPrefix); own {
+		return cadre.MessageID(id)
+	}
+	return cadre.MessageID("f" + cadre.Digest(inbox + "\x00" + e.Key())[:24])
+}
+
+// kinds are the control messages that Cadre has a name of its own for.
+var kinds = map[string]cadre.MessageKind{
+	"shutdown_approved": cadre.MessageShutdownResponse, "shutdown_rejected": cadre.MessageShutdownResponse,
+}
+
+// mailOf reads one entry. Text that looks like a control message is one only in a
+// client's own inbox file; the text itself is kept as it came.
+func mailOf(id cadre.MessageID, to string, e claudefile.Entry) cadre.ForeignMail {
+	m := cadre.ForeignMail{
+		ID: id, From: e.From, To: to, Kind: cadre.MessagePlain, Text: strings.ToValidUTF8(e.Text, "\uFFFD"), Summary: e.Summary, Color: e.Color, Read: e.Read, By: cadre.External,
+	}
+	if at, err := time.Parse(time.RFC3339, e.Timestamp); err == nil {
+		m.SentAt = at
+	}
+	t := claudefile.ReadTyped(e.Text)
+	if t == nil {
+		return m
+	}
+	m.Kind, m.Raw = cadre.MessageKind(t.Type), json.RawMessage(t.Raw)
+	if kind, ok := kinds[t.Type]; ok {
+		m.Kind = kind
+	}
+	m.Request, m.Approved, m.Reason, m.Task = t.RequestID, t.Approved, t.Reason, cadre.TaskID(t.TaskID)
+	switch m.Kind {
+	case cadre.MessagePlanRequest:
+		m.Text = t.PlanContent
+	case cadre.MessagePermRequest:
+		m.Text = strings.TrimSpace(fmt.Sprintf("%s: %s %s", t.ToolName, t.Description, t.Input))
+	}
+	return m
+}
+
+// wanted finds out what the team's files are to say.
+func (t *teamFiles) wanted(p *pass, s cadre.Snap) (err error) {
+	t.wants = nil
+	w := &teamWanted{epoch: s.Head().Epoch, inboxes: map[string]*inboxWanted{}, config: p.full || t.touched[configName]}
+	names := map[string]bool{}
+	for key := range t.touched {
+		if name, ok := strings.CutPrefix(key, "inboxes/"); ok {
+			names[name] = true
+		}
+	}
+	for _, e := range p.since {
+		switch o := e.After.(type) {
+		case *cadre.Team:
+			w.config = true
+		case *cadre.Member:
+			w.config = true
+			names[o.Name] = names[o.Name] || o.State != cadre.StateDeparted && e.Before == nil
+		case *cadre.Message:
+			names[o.To] = true
+		}
+	}
+	if !w.config && len(names) == 0 {
+		return nil
+	}
+	if w.team, err = s.Team(); err != nil || w.team == nil {
+		return err
+	}
+	for m, err := range s.Members() {
+		if err != nil {
+			return err
+		}
+		w.members = append(w.members, m)
+		names[m.Name] = names[m.Name] || p.full && m.State != cadre.StateDeparted
+	}
+	for name, yes := range names {
+		i := slices.IndexFunc(w.members, func(m *cadre.Member) bool { return m.Name == name })
+		if !yes || i < 0 || w.members[i].State == cadre.StateDeparted {
+			continue
+		}
+		if w.inboxes[name], err = p.inboxWanted(s, name); err != nil {
+			return err
+		}
+		w.inboxes[name].client = w.members[i].Backend == cadre.BackendClient
+	}
+	t.wants = w
+	return nil
+}
+
+func (p *pass) inboxWanted(s cadre.Snap, name string) (*inboxWanted, error) {
+	w := &inboxWanted{read: map[string]bool{}}
+	for m, err := range s.Unread(name) {
+		if err != nil {
+			return nil, err
+		}
+		e, err := entryOf(s, m)
+		if err != nil {
+			return nil, err
+		}
+		w.unread = append(w.unread, e)
+	}
+	for _, e := range p.since {
+		if m, ok := e.After.(*cadre.Message); ok && m.To == name && m.ReadAt != nil {
+			w.read[string(m.ID)] = true
+		}
+	}
+	return w, nil
+}
+
+// entryOf writes a message as clients read it.
+func entryOf(s cadre.Snap, m *cadre.Message) (claudefile.Entry, error) {
+	e := claudefile.Entry{
+		From: m.From, Text: m.Text, Summary: m.Summary, Timestamp: claudefile.Timestamp(m.SentAt), Color: m.Color, MsgID: ownPrefix + string(m.ID), Read: m.ReadAt != nil,
+	}
+	var ask *cadre.Ask
+	var err error
+	if m.Ask != "" {
+		if ask, err = s.Ask(m.Ask); err != nil {
+			return e, err
+		}
+	}
+	switch m.Kind {
+	case cadre.MessageAssignment:
+		t, err := s.Task(m.Task)
+		if err != nil || t == nil {
+			return e, err
+		}
+		e.Text = claudefile.TaskAssignment(string(t.ID), t.Subject, t.Description, m.From, m.SentAt)
+	case cadre.MessageShutdownRequest:
+		e.Text = claudefile.ShutdownRequest(fmt.Sprintf("shutdown-%d@%s", m.SentAt.UnixMilli(), m.To), m.From, m.Text, m.SentAt)
+	case cadre.MessagePlanResponse:
+		if ask != nil && ask.Request != "" {
+			e.Text = claudefile.PlanApprovalResponse(ask.Request, ask.State == cadre.AskApproved, ask.Answer, "default", m.SentAt)
+		}
+	case cadre.MessagePermResponse:
+		switch {
+		case ask == nil || ask.Request == "":
+		case ask.State == cadre.AskApproved:
+			e.Text = claudefile.PermissionGranted(ask.Request, nil)
+		default:
+			e.Text = claudefile.PermissionDenied(ask.Request, ask.Answer)
+		}
+	}
+	return e, nil
+}
+
+// write writes the team's file and its inboxes.
+func (t *teamFiles) write(p *pass) error {
+	w := t.wants
+	if w == nil {
+		return nil
+	}
+	if err := p.openTeam(true); err != nil {
+		return err
+	}
+	p.mem.Team = true
+	t.touched = nil
+	var errs []error
+	if w.config {
+		errs = append(errs, p.replaceFile(t.dir, configName, configName, func(old []byte) ([]byte, error) { return p.configOf(w, old), nil }, p.lookAtConfig))
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.inboxes)) {
+		errs = append(errs, p.replaceFile(t.boxes, name+".json", inboxKey(name), func(old []byte) ([]byte, error) { return inboxOf(w.inboxes[name], name, old) },
+			func() error { return p.lookAtInbox(t.boxes, name) }))
+	}
+	return joinErr(slices.DeleteFunc(errs, func(err error) bool { return err == nil }))
+}
+
+// replaceFile makes a file of the team what it is to be, under its lock. What
+// somebody else wrote to it since it was taken in is found first.
+func (p *pass) replaceFile(dir *swapfile.Dir, name, key string, content func(old []byte) ([]byte, error), look func() error) error {
+	return p.underLock(dir, name, func() error {
+		old, stamp, err := swapfile.Read(dir, name, claudefile.MaxFile)
+		there := err == nil
+		if err := unreadable(err); err != nil {
+			return err
+		}
+		if !there && !errors.Is(err, fs.ErrNotExist) {
+			return nil // a link or the like: left alone
+		}
+		if known := p.mem.Files[key]; there && (known.Mark&here == 0 || known.Hash != hashOf(old)) {
+			if err := look(); err != nil || p.team.touched[key] {
+				return err
+			}
+			if age := time.Since(time.Unix(0, stamp.MTime)); age < patience {
+				return fmt.Errorf("%s is being written by somebody else", name)
+			}
+		}
+		now, err := content(old)
+		if err != nil || there && string(now) == string(old) {
+			return err
+		}
+		if !there {
+			stamp, exists, err := swapfile.Create(dir, name, now)
+			if err != nil || exists {
+				return err
+			}
+			set(&p.mem.Files, key, slot{Stamp: stamp, Saw: p.wall(), Hash: hashOf(now), Mark: here | ours})
+			return nil
+		}
+		stamp, was, err := swapfile.Exchange(dir, name, now)
+		if err != nil {
+			return err
+		}
+		defer was.Done()
+		set(&p.mem.Files, key, slot{Stamp: stamp, Saw: p.wall(), Hash: hashOf(now), Mark: here | ours})
+		data, _, err := was.Read(claudefile.MaxFile)
+		if err == nil && string(data) != string(old) {
+			p.merge(key, name, data)
+		}
+		return nil
+	})
+}
+
+// merge takes note of a content that was replaced before anyone had read it.
+func (p *pass) merge(key, name string, data []byte) {
+	s := p.mem.Files[key] // the file is ours now; what it was is taken in
+	if key == configName {
+		if c, err := claudefile.ReadConfig(data); err == nil && c.Name != "" {
+			p.team.config = c
+			p.noteFile(key, s)
+		}
+		return
+	}
+	if entries, err := claudefile.ReadInbox(data); err == nil {
+		if p.team.inboxes == nil {
+			p.team.inboxes = map[string][]claudefile.Entry{}
+		}
+		p.team.inboxes[strings.TrimSuffix(name, ".json")] = entries
+		p.noteFile(key, s)
+	}
+}
+
+// configOf is a team's file. Members of a client stay as their client wrote them.
+func (p *pass) configOf(w *teamWanted, old []byte) []byte {
+	c, err := claudefile.ReadConfig(old)
+	if err != nil {
+		c = &claudefile.Config{LeadAgentID: cadre.LeadName + "@" + w.team.Name, LeadSessionID: w.team.Creator.Session}
+		if c.LeadSessionID == "" {
+			c.LeadSessionID = madeUUID(w.epoch)
+		}
+	}
+	c.Name, c.Description = w.team.Name, w.team.Description
+	if c.CreatedAt == 0 {
+		c.CreatedAt = w.team.CreatedAt.UnixMilli()
+	}
+	theirs := c.Members
+	c.Members = nil
+	for _, m := range w.members {
+		i := slices.IndexFunc(theirs, func(t claudefile.Member) bool { return t.Name == m.Name })
+		switch {
+		case m.State == cadre.StateDeparted || p.mem.PutBack[m.Name] > mostPutBack:
+		case i >= 0 && m.Backend == cadre.BackendClient:
+			c.Members = append(c.Members, theirs[i])
+		default:
+			c.Members = append(c.Members, memberOf(w.team, m))
+		}
+	}
+	return c.Write(old)
+}
+
+// memberOf is a member of ours as clients list it. One that runs is active, which
+// keeps a client from deleting the team under it.
+func memberOf(team *cadre.Team, m *cadre.Member) claudefile.Member {
+	out := claudefile.Member{
+		AgentID: m.Name + "@" + team.Name, Name: m.Name, AgentType: m.AgentType, Model: m.Model, Prompt: m.Prompt, Color: m.Color,
+		PlanModeRequired: m.PlanMode, JoinedAt: m.JoinedAt.UnixMilli(), CWD: m.CWD, Subscriptions: []string{}, Mode: m.Mode,
+	}
+	if m.Role != cadre.RoleLead {
+		alive := m.Alive()
+		out.IsActive = &alive
+	}
+	return out
+}
+
+// madeUUID is a session id for a team that no session leads: clients expect one.
+func madeUUID(epoch string) string {
+	h := cadre.Digest(epoch)
+	if _, err := hex.DecodeString(h); err != nil {
+		return ""
+	}
+	return h[:8] + "-" + h[8:12] + "-4" + h[13:16] + "-8" + h[17:20] + "-" + h[20:32]
+}
+
+// keptRead is how many entries stay in an inbox after they were read, for people
+// who look; a client's inbox keeps all, because old clients count them.
+const keptRead = 50
+
+// inboxOf is an inbox's file.
+func inboxOf(w *inboxWanted, name string, old []byte) ([]byte, error) {
+	entries, err := claudefile.ReadInbox(old)
+	if err != nil {
+		entries = nil
+	}
+	there := map[cadre.MessageID]bool{}
+	changed := len(old) == 0
+	for i := range entries {
+		id := messageID(name, entries[i])
+		there[id] = true
+		if w.read[string(id)] && !entries[i].Read {
+			entries[i].Read, changed = true, true
+		}
+	}
+	for _, e := range w.unread {
+		if !there[messageID(name, e)] {
+			entries, changed = append(entries, e), true
+		}
+	}
+	read := 0
+	for _, e := range entries {
+		if e.Read {
+			read++
+		}
+	}
+	if !w.client && read > keptRead {
+		entries = slices.DeleteFunc(entries, func(e claudefile.Entry) bool {
+			if drop := e.Read && read > keptRead; drop {
+				read--
+				return true
+			}
+			return false
+		})
+		changed = true
+	}
+	if !changed {
+		return old, nil
+	}
+	return claudefile.WriteInbox(entries), nil
+}
+
+// teamClean says, taking no lock, whether the team's files behind some reads are
+// what the log says.
+func (p *pass) teamClean(r *reads) (bool, error) {
+	if !r.team && len(r.inboxes) == 0 {
+		return true, nil
+	}
+	if err := p.openTeam(false); err != nil {
+		return false, err
+	}
+	t := &p.team
+	if t.dir == nil {
+		return !p.mem.Team, nil
+	}
+	stamp, err := swapfile.Stat(t.dir, configName)
+	if known := p.mem.Files[configName]; unreadable(err) != nil || err == nil && !known.current(stamp) || err != nil && known.Mark&here != 0 {
+		return false, unreadable(err)
+	}
+	for name := range r.inboxes {
+		if t.boxes == nil {
+			break
+		}
+		if name != claudefile.ListFolder(name) {
+			continue
+		}
+		stamp, err := swapfile.Stat(t.boxes, name+".json")
+		if known := p.mem.Files[inboxKey(name)]; unreadable(err) != nil || err == nil && !known.current(stamp) {
+			return false, unreadable(err)
+		}
+	}
+	return true, nil
+}
