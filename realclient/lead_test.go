@@ -83,6 +83,57 @@ func TestTeamOfRealLead(t *testing.T) {
 	})
 }
 
+// TestCadreJoinsTeamOfRealLead has somebody who works through cadre join a team
+// that a session in a terminal leads: mail goes both ways, and tasks are shared.
+func TestCadreJoinsTeamOfRealLead(t *testing.T) {
+	both(t, func(m *machine) {
+		m.used()
+		lead, worker := m.model.talk("Lead the team"), m.model.talk("You are worker.")
+		m.interactive("--session-id", session, "Lead the team")
+		team := "docs"
+		if m.version == february {
+			lead.use("TeamCreate", object{"team_name": team, "description": "the new manual"})
+		} else {
+			team = m.ownList()
+			lead.use(m.spawn("worker", "You are worker.")) // this client reads its mail only while it has a teammate of its own
+			worker.say("I am here.")
+			worker.leave()
+		}
+		lead.use("TaskCreate", object{"subject": "Outline", "description": "one page"})
+		m.cadre("team", "join", team, "--name", "ann")
+		want(m, "the task that ann takes", m.cadre("task", "next", "--claim", "--quiet", "--scope", team, "--as", "ann"), "1")
+		want(m, "the client's list", lead.use("TaskList", object{}), "#1 [in_progress] Outline (ann)")
+		lead.use("SendMessage", m.mail("ann", "how is it going"))
+		has(m, "ann's mail", m.inbox(team, "ann"), "message from team-lead: how is it going")
+		lead.say("I wait for ann.")
+		m.cadre("task", "done", "1", "--result", "see outline.md", "--scope", team, "--as", "ann")
+		m.cadre("msg", "send", "team-lead", "the outline is there", "--scope", team, "--as", "ann")
+		has(m, "what the lead is told", []string{lead.wait("the outline is there")}, `teammate_id="ann"`)
+		want(m, "the client's list in the end", lead.use("TaskList", object{}), "#1 [completed] Outline (ann)")
+		has(m, "the members", m.members(team), "ann ")
+		lead.say("Thank you.")
+		m.cadre("audit", "verify")
+	})
+}
+
+// TestLastChangeOfSession has a session change a task and end before cadre looks
+// again. The client erases its team; the change must not go with it.
+func TestLastChangeOfSession(t *testing.T) {
+	m := newMachine(t, november)
+	m.used()
+	lead := m.model.talk("Lead the team")
+	c := m.interactive("--session-id", session, "Lead the team")
+	lead.use("TaskCreate", object{"subject": "Outline", "description": "one page"})
+	want(m, "cadre's list", m.tasks(m.ownList()), "1 pending ready Outline")
+	lead.use("TaskUpdate", object{"taskId": "1", "subject": "Outline and index"})
+	lead.say("done")
+	c.typed("/exit")
+	c.ended()
+	has(m, "the teams that cadre knows of", m.teams(), m.ownList()+" archive")
+	m.cadre("team", "restore", m.ownList())
+	want(m, "cadre's list afterwards", m.tasks(m.ownList()), "1 pending ready Outline and index")
+}
+
 // lead starts a session that leads a team, and gives the team's name and what ends
 // session and team.
 func (m *machine) lead(lead *talk) (team string, end func()) {
