@@ -256,7 +256,7 @@ func (in *intake) text(w *ForeignTask, t, next *Task, fresh bool) {
 			next.Metadata = map[string]json.RawMessage{}
 		}
 		next.Metadata[key] = raw
-		next.mirror(key, raw) //nolint:errcheck // a value that means nothing to Cadre stays metadata
+		_ = next.mirror(key, raw) // a value that means nothing to Cadre stays metadata
 	}
 	next.unflag(FlagLarge)
 	if utf8.RuneCountInString(next.Subject) > MaxSubject || len(next.Description) > MaxDescription || metadataSize(next) > MaxMetadata {

@@ -429,7 +429,7 @@ func (t *Task) mirror(key string, raw json.RawMessage) error {
 func (t *Task) FileMetadata() map[string]json.RawMessage {
 	says := &Task{}
 	for k, raw := range t.Metadata {
-		says.mirror(k, raw) //nolint:errcheck // a value that means nothing to Cadre stays metadata
+		_ = says.mirror(k, raw) // a value that means nothing to Cadre stays metadata
 	}
 	set := map[string]any{}
 	if says.Priority != t.Priority {

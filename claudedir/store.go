@@ -322,6 +322,10 @@ func (s *Store) Refresh(ctx context.Context, scope cadre.Scope) error {
 	return err
 }
 
+// GuardFiles has this process put back from now on what a known member wrote and
+// may not. It is called before anything else uses the store.
+func (s *Store) GuardFiles() { s.Guard = true }
+
 func (s *Store) now() cadre.Time { return s.Options.Now() }
 
 // joinErr keeps the first of several faults and counts the rest.

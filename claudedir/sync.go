@@ -21,6 +21,7 @@ type look struct {
 	inboxes map[string]bool
 	team    bool
 	all     bool
+	heard   bool       // the system told which files changed: no others are looked for
 	upTo    cadre.Head // a command that must be in the files; nothing else is looked at
 }
 
@@ -174,7 +175,10 @@ func (p *pass) look(l look) error {
 			return err
 		}
 	}
-	return p.lookAtTeam(l)
+	if l.heard && !l.team && len(l.inboxes) == 0 && !p.full {
+		return nil
+	}
+	return p.lookAtTeam()
 }
 
 // fewNames is how many files are looked at one by one whenever their folder
@@ -192,7 +196,7 @@ func (p *pass) lookAtList(l look) error {
 	for _, id := range l.tasks {
 		candidates[id] = true
 	}
-	if moved || l.all || p.full {
+	if moved && !l.heard || l.all || p.full {
 		known, err := p.readNames(at)
 		if err != nil {
 			return err

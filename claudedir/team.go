@@ -98,7 +98,7 @@ func absent(err error) error {
 }
 
 // lookAtTeam looks at the team's file and its inboxes.
-func (p *pass) lookAtTeam(l look) error {
+func (p *pass) lookAtTeam() error {
 	if err := p.openTeam(false); err != nil || p.team.dir == nil {
 		return err
 	}

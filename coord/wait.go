@@ -18,10 +18,19 @@ type Stream struct{ Events iter.Seq2[cadre.Event, error] }
 type Watch struct {
 	Until string `json:"until,omitempty" help:"stop when this is so: task:12=completed"`
 	Since string `json:"since,omitempty" help:"begin at an event's number, a time or an age; now without"`
+	Guard bool   `json:"guard,omitempty" help:"put back what a member wrote into Claude Code's files and may not"`
 }
+
+// Guarded is a store that can put back what was written past the rules.
+type Guarded interface{ GuardFiles() }
 
 // Run gives the events as they happen.
 func (v *Watch) Run(ctx context.Context, s *Session) (any, error) {
+	if v.Guard {
+		if err := s.guard(); err != nil {
+			return nil, err
+		}
+	}
 	head, err := s.head(ctx)
 	if err != nil {
 		return nil, err
@@ -52,6 +61,20 @@ func (v *Watch) Run(ctx context.Context, s *Session) (any, error) {
 			}
 		}
 	}}, nil
+}
+
+// guard has the store put back from now on what members may not write. It is for
+// the operator: it decides what happens to the work of others.
+func (s *Session) guard() error {
+	if s.Actor.Kind != cadre.ActorOperator {
+		return cadre.Refuse(cadre.RuleOperator, askOperator("watch --guard"), "only the operator may guard the files")
+	}
+	store, ok := cadre.StoreAs[Guarded](s.Store)
+	if !ok {
+		return cadre.Refuse(cadre.RuleValue, "unset CADRE_CLAUDE", "Claude Code's files are left alone here, so there is nothing to guard")
+	}
+	store.GuardFiles()
+	return nil
 }
 
 // condition is a task's status to wait for.
