@@ -39,6 +39,29 @@ func TestFinishedListIsKept(t *testing.T) {
 	})
 }
 
+// meanwhile does something again and again, numbered from 1, until the function it
+// gives is called, which tells how often it was done.
+func (m *machine) meanwhile(do func(i int)) (end func() int) {
+	stop, done := make(chan struct{}), make(chan int, 1)
+	go func() {
+		i := 0
+		defer func() { done <- i }()
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				i++
+				do(i)
+			}
+		}
+	}()
+	return func() int {
+		close(stop)
+		return <-done
+	}
+}
+
 // TestBothCreateAtOnce has the client and cadre create and change tasks in one list
 // at the same time. Whatever either was told to have done is there for both, under
 // the id that it was told.
@@ -47,23 +70,21 @@ func TestBothCreateAtOnce(t *testing.T) {
 	both(t, func(m *machine) {
 		agent := m.model.talk("Do the work")
 		end := m.headless(session, "Do the work", "CLAUDE_CODE_TASK_LIST_ID=shared")
+		agent.need()                // the client is there
 		told := map[string]string{} // subject of each id that cadre or the client gave
-		ours := make(chan map[string]string)
-		go func() {
-			ids := map[string]string{}
-			defer func() { ours <- ids }()
-			for i := range each {
-				subject := fmt.Sprintf("ours %d", i)
-				ids[m.cadre("task", "add", subject, "--scope", "shared")] = subject
-			}
-		}()
+		ours := map[string]string{}
+		count := m.meanwhile(func(i int) {
+			subject := fmt.Sprintf("ours %d", i)
+			ours[m.cadre("task", "add", subject, "--scope", "shared")] = subject
+		})
 		refused := 0
 		for i := range each {
 			subject := fmt.Sprintf("theirs %d", i)
 			answer := agent.use("TaskCreate", object{"subject": subject, "description": "none"})
 			var id string
 			if _, err := fmt.Sscanf(answer, "Task #%s created", &id); err != nil {
-				refused++ // the old client does not wait for a lock
+				has(m, "a refusal", []string{answer}, "Lock file is already being held") // the old client does not wait for one
+				refused++
 				continue
 			}
 			if told[id] != "" {
@@ -72,7 +93,8 @@ func TestBothCreateAtOnce(t *testing.T) {
 			told[id] = subject
 			agent.use("TaskUpdate", object{"taskId": id, "status": "completed"})
 		}
-		for id, subject := range <-ours {
+		m.Logf("cadre created %d tasks, the client %d of %d; the others were refused because of a lock", count(), each-refused, each)
+		for id, subject := range ours {
 			if told[id] != "" {
 				m.Errorf("%s is %q for cadre and %q for the client", id, subject, told[id])
 			}
@@ -81,7 +103,6 @@ func TestBothCreateAtOnce(t *testing.T) {
 		seen := agent.use("TaskList", object{})
 		agent.say("done")
 		end()
-		m.Logf("the client was refused %d of %d tasks because of a lock", refused, each)
 		for _, l := range get[[]task](m, "task", "list", "--scope", "shared") {
 			status := "pending"
 			if strings.HasPrefix(l.Subject, "theirs") {
@@ -98,6 +119,34 @@ func TestBothCreateAtOnce(t *testing.T) {
 		if len(told) > 0 {
 			m.Errorf("cadre has lost %v", told)
 		}
+		m.cadre("audit", "verify")
+	})
+}
+
+// TestBothChangeOneTask has the client and cadre change different fields of one task
+// at the same time, again and again. The client writes whole files that it read
+// before; nothing old must come back that way.
+func TestBothChangeOneTask(t *testing.T) {
+	const each = 30
+	both(t, func(m *machine) {
+		m.cadre("task", "add", "Outline", "-d", "one page", "--scope", "shared")
+		agent := m.model.talk("Do the work")
+		end := m.headless(session, "Do the work", "CLAUDE_CODE_TASK_LIST_ID=shared")
+		agent.need() // the client is there
+		count := m.meanwhile(func(i int) {
+			m.cadre("task", "update", "1", "--subject", fmt.Sprintf("ours %d", i), "--scope", "shared")
+		})
+		for i := range each {
+			want(m, "the tool's answer", agent.use("TaskUpdate", object{"taskId": "1", "description": fmt.Sprintf("theirs %d", i+1)}), "Updated task #1 description")
+		}
+		ours := count()
+		m.Logf("cadre changed the task %d times, the client %d times", ours, each)
+		seen := agent.use("TaskGet", object{"taskId": "1"})
+		agent.say("done")
+		end()
+		want(m, "the client's task", seen, fmt.Sprintf("Task #1: ours %d\nStatus: pending\nDescription: theirs %d", ours, each))
+		one := get[task](m, "task", "show", "1", "--scope", "shared")
+		want(m, "cadre's task", one.Subject+", "+one.Description, fmt.Sprintf("ours %d, theirs %d", ours, each))
 		m.cadre("audit", "verify")
 	})
 }

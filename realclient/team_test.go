@@ -93,6 +93,7 @@ func TestClientIsMemberOfCadresTeam(t *testing.T) {
 		want(m, "the client's list", coder.use("TaskList", object{}), "#1 [pending] Outline (coder)\n#2 [pending] Chapters (ann) [blocked by #1]")
 		coder.use("TaskUpdate", object{"taskId": "1", "status": "in_progress"})
 		want(m, "cadre's list", m.tasks("docs"), "1 in_progress running Outline coder\n2 pending blocked Chapters ann")
+		has(m, "the members while one works", m.members("docs"), "coder working")
 		coder.use("TaskUpdate", object{"taskId": "1", "status": "completed"})
 		coder.use("SendMessage", m.mail("ann", "the outline is there"))
 		want(m, "cadre's list when it is done", m.tasks("docs"), "1 completed done Outline coder\n2 pending ready Chapters ann")
