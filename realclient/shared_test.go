@@ -3,8 +3,10 @@
 package realclient
 
 import (
+	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 )
@@ -37,6 +39,59 @@ func TestFinishedListIsKept(t *testing.T) {
 		}
 		m.cadre("audit", "verify")
 	})
+}
+
+// TestWatchFollowsTheClient has nobody but `cadre watch` look on while a session
+// works: it tells of each change without being asked, and records it.
+func TestWatchFollowsTheClient(t *testing.T) {
+	both(t, func(m *machine) {
+		m.used()
+		lines := m.watch("shared")
+		agent := m.model.talk("Do the work")
+		end := m.headless(session, "Do the work", "CLAUDE_CODE_TASK_LIST_ID=shared")
+		tells := func(what string) {
+			m.Helper()
+			m.eventually("watch tells of "+what, func() bool { return strings.Contains(lines(), what) })
+		}
+		agent.use("TaskCreate", object{"subject": "Outline", "description": "one page"})
+		tells(`"subject":"Outline"`)
+		agent.use("TaskUpdate", object{"taskId": "1", "status": "in_progress"})
+		tells(`"status":"in_progress"`)
+		agent.use("TaskUpdate", object{"taskId": "1", "status": "completed"})
+		tells(`"status":"completed"`)
+		agent.say("done")
+		end()
+		want(m, "the history", strings.Join(m.taskLog("shared"), "\n"),
+			"session: 1 subject=Outline status=pending\nsession: 1 status=in_progress\nsession: 1 status=completed")
+	})
+}
+
+// watch starts `cadre watch` and gives what it has told so far.
+func (m *machine) watch(list string) (lines func() string) {
+	m.Helper()
+	path := m.path("watch.jsonl")
+	out, err := os.Create(path)
+	if err != nil {
+		m.Fatal(err)
+	}
+	defer out.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	c := exec.CommandContext(ctx, cadre, "watch", "--jsonl", "--scope", list)
+	c.Dir, c.Env, c.Stdout, c.Stderr = m.path("work"), m.environ(), out, out
+	if err := c.Start(); err != nil {
+		m.Fatal(err)
+	}
+	m.Cleanup(func() {
+		cancel()
+		c.Wait()
+	})
+	return func() string {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			m.Fatal(err)
+		}
+		return string(text)
+	}
 }
 
 // meanwhile does something again and again, numbered from 1, until the function it
