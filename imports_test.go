@@ -22,6 +22,7 @@ var mayImport = map[string][]string{
 	"cadre/cli":          {"cadre", "cadre/claudedir", "cadre/coord", "cadre/transcript", "cadre/memstore", "cadre/sqlitestore", "cadre/internal/..."},
 	"cadre/cmd/cadre":    {"cadre/cli"},
 	"cadre/claudefile":   {},
+	"cadre/doctor":       {"cadre", "cadre/claudefile", "cadre/internal/..."},
 	"cadre/bench":        {"cadre", "cadre/memstore", "cadre/sqlitestore"},
 	"cadre/bench/floor":  {"cadre/cli", "cadre/internal/..."}, // links what the product links, so that its start costs the same
 	"cadre/conformance":  {},
