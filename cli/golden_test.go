@@ -171,6 +171,11 @@ func story() []step {
 		{"gc", `gc --older 1m`, ""},
 		{"gc", `gc --older 1m --apply`, ""},
 		{"overview", `--scope elsewhere`, ""},
+		{"doctor", `doctor`, ""},
+		{"doctor", `doctor --fix --dry-run`, ""},
+		{"doctor", `doctor --fix`, ""},
+		{"doctor", `doctor --restore`, ""},
+		{"doctor", `doctor --restore`, ""},
 	}
 }
 
@@ -187,6 +192,9 @@ func TestGolden(t *testing.T) {
 		d.stdin, d.limit = s.in, time.Minute
 		if s.verb == "watch" {
 			d.limit = 300 * time.Millisecond
+		}
+		if s.line == "doctor" {
+			d.plant()
 		}
 		out, code := d.run(shellWords(line)...)
 		if s.verb == "" {
@@ -207,6 +215,23 @@ func TestGolden(t *testing.T) {
 	}
 	for verb, page := range pages {
 		golden(t, filepath.Join("testdata", "golden", strings.ReplaceAll(verb, " ", "-")+".txt"), page)
+	}
+}
+
+// plant puts into Claude Code's folder what another program might.
+func (d *desk) plant() {
+	for name, content := range map[string]string{
+		"tasks/plans/1.json":           `{"id":"1","subject":"Old plan","description":"","status":"open","blocks":[],"blockedBy":["7"]}`,
+		"tasks/plans/2.json":           `{"id":"2","subject":"Half a pl`,
+		"teams/plans/inboxes/zoe.json": `[{"from":"ann","text":"Hello?","timestamp":"2026-03-01T09:00:00.000Z","read":false}]`,
+	} {
+		path := filepath.Join(d.dir, ".claude", name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			d.t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			d.t.Fatal(err)
+		}
 	}
 }
 

@@ -54,7 +54,7 @@ func TestHintsNameCommandsThatExist(t *testing.T) {
 // TestUnknownHintsAreNoticed shows that the check can fail.
 func TestUnknownHintsAreNoticed(t *testing.T) {
 	for text, want := range map[string]int{
-		"cadre task list": 0, "cadre task frobnicate 3": 1, "try cadre doctor --fix": 1, "cadre log, or cadre nothing": 1, "the cadre that led": 0,
+		"cadre task list": 0, "cadre task frobnicate 3": 1, "try cadre heal --fix": 1, "cadre log, or cadre nothing": 1, "the cadre that led": 0,
 	} {
 		if got := unknownCommands(text); len(got) != want {
 			t.Errorf("%q: %v", text, got)

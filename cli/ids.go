@@ -5,6 +5,7 @@ import (
 
 	"cadre"
 	"cadre/coord"
+	"cadre/doctor"
 )
 
 // idsOf gives the ids of what an answer is about, for --quiet.
@@ -64,6 +65,8 @@ func idsOf(answer any) []string {
 		return each(v.Findings, func(f cadre.Finding) string { return fmt.Sprintf("%s %s", f.Scope, f.Place) })
 	case *anchorDoc:
 		return each(v.Anchors, func(a cadre.Anchor) string { return string(a.Scope) })
+	case *doctor.Report:
+		return each(v.Findings, func(f doctor.Finding) string { return f.Code + " " + f.Place })
 	case *coord.BackedUp:
 		return []string{v.Path}
 	case *coord.OverviewView:

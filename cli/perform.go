@@ -10,6 +10,7 @@ import (
 
 	"cadre"
 	"cadre/coord"
+	"cadre/doctor"
 )
 
 // reader is a form that takes its verb from files: other doors hand the same
@@ -36,6 +37,8 @@ func newForm(v coord.Verb) any {
 		return &verifyFiles{}
 	case "audit anchor":
 		return &signedAnchor{}
+	case "doctor":
+		return &doctorHere{}
 	}
 	return v.New()
 }
@@ -164,8 +167,15 @@ func (p *program) show(ctx context.Context, s *coord.Session, name string, answe
 		}
 		render(p.page(s), answer)
 	}
-	if report, ok := answer.(*cadre.AuditReport); ok && len(report.Findings) > 0 {
-		return findings(1)
+	switch report := answer.(type) {
+	case *cadre.AuditReport:
+		if len(report.Findings) > 0 {
+			return findings(1)
+		}
+	case *doctor.Report:
+		if !report.Healthy() {
+			return findings(1)
+		}
 	}
 	return nil
 }

@@ -142,14 +142,17 @@ func (p *program) session(ctx context.Context, verb any) (*coord.Session, error)
 	return &coord.Session{Coord: c, Actor: actor, Door: "cli", Scope: scope, CWD: p.cwd}, nil
 }
 
-// chooseScope says on which list a verb works. An audit is about all of them, and
-// reads nothing here: bindings stand in the database, which may be the damaged one.
+// chooseScope says on which list a verb works. An audit and the doctor are about all
+// of them, and read nothing here: bindings stand in the database, which may be the
+// damaged one.
 func (p *program) chooseScope(ctx context.Context, c *coord.Coord, place coord.Place, actor cadre.Actor, verb any) (cadre.Scope, error) {
 	explicit, err := p.explicitScope()
 	if err != nil {
 		return "", err
 	}
-	if _, ok := verb.(*coord.AuditVerify); !ok {
+	switch verb.(type) {
+	case *coord.AuditVerify, *coord.Doctor:
+	default:
 		return c.ChooseScope(ctx, place, actor, explicit)
 	}
 	if explicit == "" {
@@ -186,6 +189,8 @@ func readsOnly(verb any) bool {
 		return true
 	case *coord.GC:
 		return !v.Apply
+	case *coord.Doctor:
+		return v.DryRun || !v.Fix && !v.Restore
 	case *coord.TaskNext:
 		return !v.Claim && v.Wait == 0
 	}

@@ -35,7 +35,7 @@ const exitTable = `## Exit codes
 | code | means | ` + "`error.code`" + ` |
 |---|---|---|
 | 0 | done | |
-| 1 | failure, or an audit with findings | internal |
+| 1 | failure, or an audit or examination with findings | internal |
 | 2 | usage: the call makes no sense | usage |
 | 3 | not found | not_found |
 | 4 | conflict: lost race, stale version, exists already | conflict |

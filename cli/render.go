@@ -79,6 +79,8 @@ func otherRenderer(name string) func(*page, any) {
 		return as((*page).audit)
 	case "audit anchor":
 		return as((*page).anchor)
+	case "doctor":
+		return as((*page).doctor)
 	case "gc":
 		return as((*page).collected)
 	case "import":

@@ -71,6 +71,7 @@ func Verbs() []Verb {
 		{"audit anchor", "Sign where the record stands, to keep elsewhere", "cadre audit anchor > anchor.json", func() any { return &AuditAnchor{} }},
 		{"audit export", "Write out the whole log, one event a line", "cadre audit export > log.jsonl", func() any { return &AuditExport{} }},
 		{"watch", "Follow the log", "cadre watch --until task:12=completed", func() any { return &Watch{} }},
+		{"doctor", "Examine Claude Code's files, and mend them", "cadre doctor --fix --dry-run", func() any { return &Doctor{} }},
 		{"gc", "Find what nobody needs any more", "cadre gc --apply", func() any { return &GC{} }},
 		{"import", "Create tasks from a file, one JSON object a line", "cadre import plan.jsonl", func() any { return &cadre.TaskImport{} }},
 		{"export", "Write out tasks in the form that import reads", "cadre export --history", func() any { return &cadre.TaskExport{} }},

@@ -144,7 +144,7 @@ func (d *Doctor) Restore(ctx context.Context, backup string) (*Report, error) {
 	var changes []Change
 	whole := true
 	for _, k := range m.Files {
-		c := Change{Path: k.Path, Action: "put back"}
+		c := Change{Path: k.Path, Action: PutBack}
 		c.settle(d.putBack(ctx, root, from, k))
 		whole = whole && c.Done
 		changes = append(changes, c)

@@ -11,11 +11,15 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -45,7 +49,7 @@ type Process struct {
 
 // Finding is one thing that is not as it should be.
 type Finding struct {
-	Code   string `json:"code"`             // which kind of thing it is; see Codes
+	Code   string `json:"code"`             // which kind of thing it is
 	Place  string `json:"place"`            // the file, below the folder
 	What   string `json:"what"`             // what it is
 	Client string `json:"client"`           // what Claude Code does with it
@@ -56,7 +60,7 @@ type Finding struct {
 // Change is one file that mending, or taking that back, changes.
 type Change struct {
 	Path   string `json:"path"`
-	Action string `json:"action"` // write or remove; restore or put back when it is taken back
+	Action string `json:"action"` // what it does with the file
 	Why    string `json:"why,omitempty"`
 	Done   bool   `json:"done"`
 	Left   string `json:"left,omitempty"` // why it was not done
@@ -114,12 +118,15 @@ type edit struct {
 	old, new []byte
 }
 
-// These are what an edit does with its file.
+// These are what is done with a file.
 const (
 	write     = "write"     // give it another content
 	remove    = "remove"    // remove a file
 	rmdir     = "rmdir"     // remove an empty folder
 	breakLock = "take away" // remove a lock that was left behind
+
+	// PutBack is the action of every change that takes a fix back.
+	PutBack = "put back"
 )
 
 func (d *Doctor) examine(ctx context.Context) (*exam, error) {
@@ -140,6 +147,10 @@ func (d *Doctor) examine(ctx context.Context) (*exam, error) {
 	x.checkTeams()
 	x.checkLists()
 	x.plan()
+	slices.SortStableFunc(x.report.Findings, func(a, b Finding) int {
+		return cmp.Or(strings.Compare(path.Dir(a.Place), path.Dir(b.Place)),
+			compareNames(strings.TrimSuffix(path.Base(a.Place), ".json"), strings.TrimSuffix(path.Base(b.Place), ".json")))
+	})
 	return x, ctx.Err()
 }
 

@@ -437,8 +437,8 @@ func TestHealthyFolders(t *testing.T) {
 	}
 }
 
-// TestEveryCodeIsPlanted makes sure that no finding is without its case. Those that
-// need a pipe, or a file without rights, have their tests elsewhere.
+// TestEveryCodeIsPlanted makes sure that no finding is without its case and its line
+// in the documentation. What needs a file without rights has its test elsewhere.
 func TestEveryCodeIsPlanted(t *testing.T) {
 	source, err := filepath.Glob("*.go")
 	if err != nil {
@@ -447,6 +447,10 @@ func TestEveryCodeIsPlanted(t *testing.T) {
 	var all strings.Builder
 	for _, tt := range planted {
 		all.WriteString(strings.Join(tt.found, "\n") + "\n")
+	}
+	page, err := os.ReadFile(filepath.Join("..", "docs", "doctor.md"))
+	if err != nil {
+		t.Fatal(err)
 	}
 	codes := 0
 	for _, name := range source {
@@ -462,6 +466,9 @@ func TestEveryCodeIsPlanted(t *testing.T) {
 			codes++
 			if code != "unreadable" && !strings.Contains(all.String(), code+" ") {
 				t.Errorf("%s: %s has no planted case", name, code)
+			}
+			if !strings.Contains(string(page), "| "+code+" |") {
+				t.Errorf("%s: %s is not explained", name, code)
 			}
 		}
 	}

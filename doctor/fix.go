@@ -84,7 +84,7 @@ func (d *Doctor) locked(ctx context.Context, dir *swapfile.Dir, name string, do 
 	if name == ".highwatermark" {
 		name = ".lock" // it changes under the lock of its list
 	}
-	lock, err := dirlock.Lock(ctx, dir, name, dirlock.Options{Queue: filepath.Join(d.State, "claude.lock")})
+	lock, err := dirlock.Lock(ctx, dir, name, dirlock.Options{Queue: filepath.Join(d.backups(), "queue")})
 	if err != nil {
 		return err
 	}

@@ -196,7 +196,7 @@ func parse[T any](x *exam, dir *swapfile.Dir, folder, name string, as func([]byt
 		}
 		value, err = as(f.data)
 		const pause = 50 * time.Millisecond
-		if err == nil || x.patience < pause || x.now().Sub(time.Unix(0, stamp.MTime)) > 2*time.Second {
+		if err == nil || x.patience < pause || x.now().Sub(time.Unix(0, stamp.MTime)).Abs() > 2*time.Second {
 			return f, value, err
 		}
 		x.patience -= pause

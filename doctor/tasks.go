@@ -217,7 +217,11 @@ func (x *exam) breakCircle(l *list, circle []string) {
 	first := slices.Index(circle, slices.MinFunc(circle, compareNames))
 	circle = append(slices.Clone(circle[first:]), circle[:first]...)
 	t, by := l.tasks[circle[0]], l.tasks[circle[1]]
-	x.find("cycle", t.path, "its tasks wait for each other in a circle: "+strings.Join(append(circle, circle[0]), " waits for "),
+	shown := append(circle, circle[0])
+	if len(shown) > 12 {
+		shown = append(append(shown[:10:10], "..."), circle[0])
+	}
+	x.find("cycle", t.path, fmt.Sprintf("%d tasks wait for each other in a circle: %s", len(circle), strings.Join(shown, " waits for ")),
 		"checks no circles: none of these tasks becomes free before one of them is completed").
 		Repair = t.mend("%s no longer waits for %s", t.name, by.name)
 	by.mend("%s no longer waits for it", t.name)

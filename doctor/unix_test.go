@@ -13,7 +13,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -117,10 +116,10 @@ func TestThisMachine(t *testing.T) {
 	if r := examine(t, d); len(r.Findings) != len(want)+1 || !strings.Contains(fmt.Sprint(r.Findings), "bob ran in pane %98") {
 		t.Errorf("with a server: %+v", r.Findings)
 	}
-	server := filepath.Join("/proc", run("display-message", "-p", "#{pid}"))
 	stop()
-	for _, err := os.Stat(server); err == nil; _, err = os.Stat(server) { // it ends when it has said goodbye to everyone
-		time.Sleep(time.Millisecond)
+	for said := ""; !strings.Contains(said, "no server running"); { // it ends when it has said goodbye to everyone
+		out, _ := exec.CommandContext(t.Context(), tmux, "-L", "test", "list-sessions").CombinedOutput()
+		said = string(out)
 	}
 	if r := examine(t, d); len(r.Findings) != len(want)+2 {
 		t.Errorf("without one: %+v", r.Findings)

@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"cadre/coord"
+	"cadre/doctor"
+)
+
+// doctorHere is the doctor on the command line: it examines the folder that this
+// environment names.
+type doctorHere struct{ coord.Doctor }
+
+func (v *doctorHere) read(p *program) (any, error) {
+	if p.env["CADRE_CLAUDE"] == "off" {
+		return nil, usage("env -u CADRE_CLAUDE cadre doctor", "CADRE_CLAUDE is off, which leaves Claude Code's files alone")
+	}
+	folder, err := p.claudeDir()
+	if err != nil {
+		return nil, err
+	}
+	state, err := p.stateDir()
+	if err != nil {
+		return nil, err
+	}
+	v.Clinic = clinic{&doctor.Doctor{Folder: folder, State: state, Now: func() time.Time { return p.now().Wall }}}
+	return &v.Doctor, nil
+}
+
+// clinic gives a doctor's reports as answers of a verb.
+type clinic struct{ *doctor.Doctor }
+
+func (c clinic) Examine(ctx context.Context) (any, error) { return c.Doctor.Examine(ctx) }
+
+func (c clinic) Fix(ctx context.Context, dryRun bool) (any, error) { return c.Doctor.Fix(ctx, dryRun) }
+
+func (c clinic) Restore(ctx context.Context, backup string) (any, error) {
+	return c.Doctor.Restore(ctx, backup)
+}
+
+// doctor prints what was done, then what is wrong.
+func (pg *page) doctor(r *doctor.Report) {
+	for _, c := range r.Changes {
+		pg.changed(c)
+	}
+	if len(r.Changes) > 0 && r.Changes[0].Action == doctor.PutBack {
+		return // nothing was examined
+	}
+	if len(r.Changes) > 0 {
+		pg.printf("\n")
+	}
+	mendable := 0
+	for _, f := range r.Findings {
+		pg.printf("%s  %s\n", pg.paint(red, "✗ "+f.Code), line(f.Place))
+		pg.block("    ", f.What)
+		pg.block("    ", "Claude Code "+f.Client)
+		if f.Repair != "" {
+			mendable++
+			pg.block("    ", "--fix: "+f.Repair)
+		} else {
+			pg.block("    ", "you: "+f.Advice)
+		}
+	}
+	sum := cell{"✓ healthy", green}
+	if len(r.Findings) > 0 {
+		sum = cell{count(len(r.Findings), "finding"), red}
+	}
+	pg.printf("%s  %s  %s of %s, %s, mail of %s\n", pg.paint(sum.style, sum.text), line(r.Folder),
+		count(r.Tasks, "task"), count(r.Lists, "list"), count(r.Teams, "team"), count(r.Inboxes, "member"))
+	switch {
+	case r.Backup != "":
+		pg.hint("copies are in %s; to take it back: cadre doctor --restore", line(r.Backup))
+	case len(r.Changes) > 0:
+		pg.hint("nothing was changed; to do it: cadre doctor --fix")
+	case mendable > 0:
+		pg.hint("to mend %d of them: cadre doctor --fix", mendable)
+	}
+}
+
+// changed prints one change that was made, was not, or would be.
+func (pg *page) changed(c doctor.Change) {
+	state, why := cell{"· would " + c.Action, dim}, c.Why
+	switch {
+	case c.Done:
+		state = cell{"✓ " + c.Action, green}
+	case c.Left != "":
+		state, why = cell{"✗ " + c.Action, red}, c.Left
+	}
+	pg.printf("%s  %s\n", pg.paint(state.style, line(state.text)), line(c.Path))
+	if why != "" {
+		pg.block("    ", why)
+	}
+}
