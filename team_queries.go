@@ -1,5 +1,7 @@
 package cadre
 
+import "fmt"
+
 // TeamShow shows a team with its members and how far its work is.
 type TeamShow struct {
 	Team string `json:"team,omitempty" arg:"[TEAM]" help:"the team; the current one without"`
@@ -13,6 +15,34 @@ type TeamView struct {
 	Members []*MemberView  `json:"members"`
 	Tasks   map[Status]int `json:"tasks"`
 	Asks    int            `json:"asks"`
+	Active  *Activity      `json:"active,omitempty"`
+	Rebuilt bool           `json:"rebuilt,omitempty"` // this answer brought it back, from transcripts
+	Gaps    []string       `json:"gaps,omitempty"`    // what they do not tell
+}
+
+// Activity says whether anyone in a team is still at work, and how one can tell.
+type Activity struct {
+	Active   bool     `json:"active"`
+	Evidence []string `json:"evidence"`
+}
+
+// Note adds a sign of life.
+func (a *Activity) Note(format string, args ...any) {
+	a.Active = true
+	a.Evidence = append(a.Evidence, fmt.Sprintf(format, args...))
+}
+
+// activity reads the signs of life that the log has: a member's state and what it
+// has in progress.
+func activity(members []*MemberView) *Activity {
+	a := &Activity{Evidence: []string{}}
+	for _, m := range members {
+		switch m.State {
+		case StateStarting, StateWorking, StateWaiting, StateRateLimited:
+			a.Note("%s is %s: %s", m.Name, m.State, m.Evidence)
+		}
+	}
+	return a
 }
 
 // ScopeName is the team to show.
@@ -42,6 +72,9 @@ func (v *TeamShow) Look(s Snap, c Command) (any, error) {
 		if view.Tasks[st], err = s.Count(IndexStatus, prefixKey(string(st))); err != nil {
 			return nil, err
 		}
+	}
+	if team != nil {
+		view.Active = activity(view.Members)
 	}
 	view.Asks, err = s.Count(IndexOpenAsk, "")
 	return view, err

@@ -186,6 +186,16 @@ type MemberView struct {
 	AgentID string   `json:"agentId"`
 	Tasks   []TaskID `json:"tasks"` // what it works on, or is to do
 	Unread  int      `json:"unread"`
+	Spent   *Spent   `json:"spent,omitempty"` // where its client's transcripts tell
+}
+
+// Spent is how many tokens a member used.
+type Spent struct {
+	Input      int64     `json:"input"`
+	Output     int64     `json:"output"`
+	CacheWrite int64     `json:"cacheWrite"`
+	CacheRead  int64     `json:"cacheRead"`
+	Last       time.Time `json:"last"` // when it last did something
 }
 
 func (s Snap) viewMember(m *Member) (*MemberView, error) {

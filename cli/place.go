@@ -69,7 +69,10 @@ func (p *program) withFiles(store cadre.Store, state string) (cadre.Store, error
 		return nil, err
 	}
 	o := claudedir.Options{Dir: dir, Memory: filepath.Join(state, "claude"), Now: p.now, Warn: p.warn}
+	p.said = &transcripts{program: p, state: o.Memory}
+	o.Who = p.said
 	if state == "" {
+		p.said.state = ""
 		if o.Memory, err = os.MkdirTemp("", "cadre-"); err != nil {
 			return nil, err
 		}
@@ -121,6 +124,9 @@ func (p *program) session(ctx context.Context, verb any) (*coord.Session, error)
 		return nil, err
 	}
 	c := &coord.Coord{Store: store, Now: p.now, Warn: p.warn}
+	if p.said != nil {
+		c.Transcripts = p.said
+	}
 	place := coord.Place{Env: p.env, CWD: p.cwd, Terminal: p.inTerm && p.errTerm}
 	actor, err := c.Identify(ctx, place, p.as)
 	if err != nil {

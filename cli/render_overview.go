@@ -143,14 +143,17 @@ func (pg *page) others(lines []*coord.TeamLine) {
 	t := newTable("", "", "")
 	t.indent = "  "
 	for _, l := range lines[:min(most, len(lines))] {
-		asks := cell{}
-		if l.Asks > 0 {
-			asks = cell{count(l.Asks, "ask"), yellow}
+		note := cell{}
+		switch {
+		case l.Asks > 0:
+			note = cell{count(l.Asks, "ask"), yellow}
+		case l.Where != cadre.Live:
+			note = cell{"erased by its client; to bring it back: cadre team restore " + line(string(l.Scope)), dim}
 		}
-		t.add(text(string(l.Scope)), cell{text: openCount(l.Tasks)}, asks)
+		t.add(text(string(l.Scope)), cell{text: openCount(l.Tasks)}, note)
 	}
 	t.print(pg)
 	if len(lines) > most {
-		pg.printf("  %s\n", pg.paint(dim, itoa(len(lines)-most)+" more: cadre team list"))
+		pg.printf("  %s\n", pg.paint(dim, itoa(len(lines)-most)+" more: cadre team list --all"))
 	}
 }

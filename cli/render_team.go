@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"fmt"
+	"strings"
+
 	"cadre"
 	"cadre/coord"
 )
@@ -84,6 +87,15 @@ func (pg *page) teamHead(v *cadre.TeamView) {
 		pg.printf(", made %s by %s", pg.ago(v.CreatedAt), line(v.Creator.String()))
 	}
 	pg.printf("\n")
+	if v.Active != nil && v.Active.Active {
+		pg.printf("  %s\n", pg.paint(dim, "at work: "+line(strings.Join(v.Active.Evidence, "; "))))
+	}
+	if v.Rebuilt && len(v.Gaps) == 0 {
+		pg.printf("  %s\n", pg.paint(dim, "brought back from Claude Code's transcripts; nothing in them says that anything is missing"))
+	}
+	for _, gap := range v.Gaps {
+		pg.printf("  %s\n", pg.paint(yellow, "! not known: "+line(gap)))
+	}
 }
 
 func (pg *page) teamDeleted(v *coord.Deleted) {
@@ -157,6 +169,10 @@ func (pg *page) member(m *cadre.MemberView) {
 	}
 	if m.Unread > 0 {
 		list = append(list, property{"unread", cell{count(m.Unread, "message"), yellow}})
+	}
+	if m.Spent != nil {
+		spent := fmt.Sprintf("%d in, %d out, %d read from and %d written to the cache", m.Spent.Input, m.Spent.Output, m.Spent.CacheRead, m.Spent.CacheWrite)
+		list = append(list, property{"tokens", text(spent)})
 	}
 	pg.properties(list)
 	if m.Prompt != "" {

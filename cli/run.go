@@ -67,7 +67,8 @@ type program struct {
 	root     *cobra.Command
 	commands map[*cobra.Command]*command
 	store    cadre.Store
-	borrowed string // a folder that goes away with the program
+	borrowed string       // a folder that goes away with the program
+	said     *transcripts // nil where Claude Code's files are left alone
 }
 
 // options are the flags that every command has.
@@ -110,6 +111,9 @@ func (p *program) run(ctx context.Context, args []string) int {
 	code := p.finish(ctx, err)
 	if p.borrowed != "" {
 		defer os.RemoveAll(p.borrowed)
+	}
+	if p.said != nil && p.said.index != nil {
+		_ = p.said.index.Close() // what it does not keep is read again
 	}
 	if p.store != nil {
 		if err := p.store.Close(); err != nil && code == 0 {

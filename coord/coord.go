@@ -23,6 +23,8 @@ type Coord struct {
 	Now   func() cadre.Time
 	Hooks *Hooks                           // nil runs none
 	Warn  func(format string, args ...any) // talk that refuses nothing
+
+	Transcripts Transcripts // nil: nothing is known from them
 }
 
 // Session is one caller at one door, working on one scope.

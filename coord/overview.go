@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"cadre"
@@ -62,9 +63,39 @@ func (v *Overview) Run(ctx context.Context, s *Session) (any, error) {
 			out.Others = append(out.Others, line)
 		}
 	}
+	if err := v.erased(ctx, s, out); err != nil {
+		return nil, err
+	}
 	out.Fresh = out.Head.Seq == 0 && len(out.Others) == 0
 	out.Next = out.nextCommands()
 	return out, nil
+}
+
+// glance is how long the one screen reads transcripts that are new to it. What is
+// left is read the next time.
+const glance = 100 * time.Millisecond
+
+// erased adds the teams that only transcripts tell of, the newest first.
+func (v *Overview) erased(ctx context.Context, s *Session, out *OverviewView) error {
+	if s.Actor.Kind != cadre.ActorOperator {
+		return nil
+	}
+	known := map[cadre.Scope]bool{}
+	for info, err := range s.Store.Scopes(ctx) {
+		if err != nil {
+			return err
+		}
+		known[info.Scope] = true
+	}
+	short, cancel := context.WithTimeout(ctx, glance)
+	defer cancel()
+	erased, err := s.Coord.erased(short, known)
+	for _, t := range slices.Backward(erased) {
+		if !t.Solo {
+			out.Others = append(out.Others, t.line())
+		}
+	}
+	return err
 }
 
 // mostShown is how many lines each part of the screen has at most.

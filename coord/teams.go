@@ -216,6 +216,9 @@ func (v *TeamRestore) Run(ctx context.Context, s *Session) (any, error) {
 		return nil, err
 	}
 	if !archived {
+		if answer, found, err := s.restoreErased(ctx); found || err != nil {
+			return answer, err
+		}
 		return nil, cadre.Refuse(cadre.RuleMissing, "cadre team list --all", "there is no archived team %s", s.Scope)
 	}
 	if _, err := s.Store.Move(ctx, s.Scope, s.command("team restore"), cadre.Dest{Where: cadre.Live}); err != nil {
@@ -259,7 +262,7 @@ func (s *Session) mayRestore(ctx context.Context, seq cadre.Seq) error {
 
 // TeamList lists teams and lists.
 type TeamList struct {
-	All bool `json:"all,omitempty" help:"archived teams and empty lists too"`
+	All bool `json:"all,omitempty" help:"archived teams, those that only Claude Code's transcripts tell of, and empty lists too"`
 }
 
 // TeamLine is one team or list.
@@ -272,15 +275,18 @@ type TeamLine struct {
 	Asks      int                  `json:"asks"`
 	UpdatedAt string               `json:"updatedAt,omitempty"`
 	Current   bool                 `json:"current"`
+	Gaps      []string             `json:"gaps,omitempty"` // of one that only transcripts tell of: what they do not
 }
 
 // Run lists what this caller may see.
 func (v *TeamList) Run(ctx context.Context, s *Session) (any, error) {
 	out := []*TeamLine{}
+	known := map[cadre.Scope]bool{}
 	for info, err := range s.Store.Scopes(ctx) {
 		if err != nil {
 			return nil, err
 		}
+		known[info.Scope] = true
 		if info.Scope == cadre.Host || info.Where != cadre.Live && !v.All {
 			continue
 		}
@@ -292,7 +298,14 @@ func (v *TeamList) Run(ctx context.Context, s *Session) (any, error) {
 			out = append(out, line)
 		}
 	}
-	return out, nil
+	if !v.All || s.Actor.Kind != cadre.ActorOperator {
+		return out, nil
+	}
+	erased, err := s.erased(ctx, known)
+	for _, t := range erased {
+		out = append(out, t.line())
+	}
+	return out, err
 }
 
 func (l *TeamLine) open() int { return l.Tasks[cadre.Pending] + l.Tasks[cadre.InProgress] }

@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+
+	"cadre"
+	"cadre/coord"
+	"cadre/transcript"
+)
+
+// transcripts is what Claude Code's transcripts tell, read when it is first asked for.
+type transcripts struct {
+	*program
+	state string // a folder for the index; empty keeps none
+	index *transcript.Index
+	fresh time.Time // when it was last read
+}
+
+// read brings the index up to date. With a context that ends soon it reads as far
+// as it gets, and goes on from there the next time.
+func (t *transcripts) read(ctx context.Context) error {
+	if t.index == nil {
+		dir, err := t.claudeDir()
+		if err != nil {
+			return err
+		}
+		t.index = transcript.Open(filepath.Join(dir, "projects"), t.state)
+	}
+	bar := t.progress("reading transcripts")
+	defer bar.clear()
+	err := t.index.Update(ctx, func(done, total int64) { bar.report(int(done>>10), int(total>>10)) })
+	t.fresh = time.Now()
+	return err
+}
+
+// Erased gives the teams that transcripts tell of.
+func (t *transcripts) Erased(ctx context.Context) ([]*coord.Erased, error) {
+	err := t.read(ctx)
+	if t.index == nil {
+		return nil, err
+	}
+	var out []*coord.Erased
+	for _, team := range t.index.Teams() {
+		out = append(out, &coord.Erased{
+			TeamRebuild: cadre.TeamRebuild{
+				Name: team.Name, Description: team.Description, CreatedAt: team.Created,
+				Members: team.Members, Tasks: team.Tasks, Messages: team.Messages, Gaps: team.Gaps,
+			},
+			Scope: team.Scope, Solo: team.Solo, Deleted: team.Deleted, Last: team.Last,
+		})
+	}
+	return out, err
+}
+
+// Spent gives what the members of a team used.
+func (t *transcripts) Spent(ctx context.Context, scope cadre.Scope) (map[string]cadre.Spent, error) {
+	err := t.read(ctx)
+	if t.index == nil {
+		return nil, err
+	}
+	out := map[string]cadre.Spent{}
+	for _, a := range t.index.Agents() {
+		if team, nameErr := cadre.ParseScope(a.Team); nameErr != nil || team != scope || a.Member == "" {
+			continue
+		}
+		sum := out[a.Member]
+		sum.Input += a.Own.Input
+		sum.Output += a.Own.Output
+		sum.CacheWrite += a.Own.CacheWrite
+		sum.CacheRead += a.Own.CacheRead
+		if a.Last.After(sum.Last) {
+			sum.Last = a.Last
+		}
+		out[a.Member] = sum
+	}
+	return out, err
+}
+
+// How long a command that takes in a file looks for who wrote it, and for how long
+// what it read then is good enough.
+const (
+	askFor     = 150 * time.Millisecond
+	goodEnough = 200 * time.Millisecond
+)
+
+// Who says who is behind a change of a task: the one whose tool calls explain all
+// of it.
+func (t *transcripts) Who(scope cadre.Scope, f cadre.ForeignTask, at int64) (cadre.Actor, bool) {
+	if time.Since(t.fresh) > goodEnough {
+		ctx, cancel := context.WithTimeout(context.Background(), askFor)
+		defer cancel()
+		_ = t.read(ctx) // what could not be read tells nothing
+	}
+	who, when := "", time.Unix(0, at)
+	for _, c := range changesOf(f) {
+		by, _, ok := t.index.Who(scope, f.ID, c[0], c[1], when)
+		if !ok || who != "" && by != who {
+			return cadre.Actor{}, false
+		}
+		who = by
+	}
+	if who == "" {
+		return cadre.Actor{}, false
+	}
+	return cadre.Actor{Kind: cadre.ActorMember, Name: who, Scope: scope, Proof: cadre.ProofTalk}, true
+}
+
+// changesOf gives what changed as pairs of field and value.
+func changesOf(f cadre.ForeignTask) [][2]string {
+	if f.Gone {
+		return [][2]string{{"deleted", ""}}
+	}
+	var out [][2]string
+	for name, value := range map[string]*string{
+		"subject": f.Subject, "description": f.Description, "activeForm": f.ActiveForm, "owner": f.Owner, "status": f.Status,
+	} {
+		if value != nil {
+			out = append(out, [2]string{name, *value})
+		}
+	}
+	for key, raw := range f.Metadata {
+		value := string(raw)
+		if value == "null" {
+			value = ""
+		}
+		out = append(out, [2]string{"metadata." + key, value})
+	}
+	for name, ids := range map[string][]cadre.TaskID{
+		"blocks": f.AddBlocks, "blockedBy": f.AddBlockedBy, "-blocks": f.DropBlocks, "-blockedBy": f.DropBlockedBy,
+	} {
+		for _, id := range ids {
+			out = append(out, [2]string{name, string(id)})
+		}
+	}
+	return out
+}

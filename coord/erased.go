@@ -1,0 +1,146 @@
+package coord
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"cadre"
+)
+
+// Transcripts is what clients keep about themselves. Both methods read what was
+// written since they were last called; when the context ends they answer with what
+// was read by then.
+type Transcripts interface {
+	// Erased gives the teams that transcripts tell of, also those that exist.
+	Erased(context.Context) ([]*Erased, error)
+	// Spent gives what each member of a scope used, by name.
+	Spent(context.Context, cadre.Scope) (map[string]cadre.Spent, error)
+}
+
+// Erased is a team, or a session's own list, as transcripts tell of it.
+type Erased struct {
+	cadre.TeamRebuild
+	Scope   cadre.Scope
+	Solo    bool // a session's own list
+	Deleted time.Time
+	Last    time.Time // when something was last said about it
+}
+
+// inErased is where a team is that only transcripts tell of.
+const inErased cadre.Where = "erased"
+
+// erased gives the teams that are in transcripts and nowhere else.
+func (c *Coord) erased(ctx context.Context, known map[cadre.Scope]bool) ([]*Erased, error) {
+	if c.Transcripts == nil {
+		return nil, nil
+	}
+	all, err := c.Transcripts.Erased(ctx)
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return nil, err
+	}
+	var out []*Erased
+	for _, t := range all {
+		if !known[t.Scope] {
+			out = append(out, t)
+		}
+	}
+	return out, nil
+}
+
+// line shows an erased team among the others.
+func (t *Erased) line() *TeamLine {
+	l := &TeamLine{
+		Scope: t.Scope, Where: inErased, Members: len(t.Members), Tasks: map[cadre.Status]int{}, UpdatedAt: t.Last.UTC().Format(time.RFC3339), Gaps: t.Gaps,
+		Team: &cadre.Team{Name: t.Name, Description: t.Description, CreatedAt: t.CreatedAt},
+	}
+	if t.Solo {
+		l.Team = nil
+	}
+	for _, task := range t.Tasks {
+		l.Tasks[task.Status]++
+	}
+	return l
+}
+
+// restoreErased makes a team of what transcripts tell of it.
+func (s *Session) restoreErased(ctx context.Context) (answer any, found bool, err error) {
+	all, err := s.erased(ctx, nil)
+	if err != nil {
+		return nil, false, err
+	}
+	var last *Erased
+	for _, t := range all { // the newest of that name
+		if t.Scope == s.Scope && !t.Solo {
+			last = t
+		}
+	}
+	if last == nil {
+		return nil, false, nil
+	}
+	if _, answer, err = s.change(ctx, "team restore", &last.TeamRebuild); err != nil {
+		return nil, true, err
+	}
+	return answer, true, s.bind(ctx, s.Scope, false)
+}
+
+// TeamShow shows a team, and whether anyone in it is still at work.
+type TeamShow struct{ cadre.TeamShow }
+
+// quiet is how long a client may say nothing and still be taken to be at work.
+const quiet = time.Minute
+
+// Run shows it. What transcripts tell is added: what was spent, and who said
+// something a moment ago.
+func (v *TeamShow) Run(ctx context.Context, s *Session) (any, error) {
+	answer, err := s.Do(ctx, "team show", &v.TeamShow)
+	view, ok := answer.(*cadre.TeamView)
+	if err != nil || !ok || view.Team == nil {
+		return answer, err
+	}
+	spent, err := s.spent(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now := s.Now().Wall
+	for _, m := range view.Members {
+		sp, ok := spent[m.Name]
+		if !ok || m.State == cadre.StateDeparted {
+			continue
+		}
+		m.Spent = &sp
+		if age := now.Sub(sp.Last); age < quiet {
+			view.Active.Note("%s wrote to its transcript %s ago", m.Name, age.Round(time.Second))
+		}
+	}
+	return view, nil
+}
+
+// MemberShow shows a member, and what it spent.
+type MemberShow struct{ cadre.MemberShow }
+
+// Run shows it.
+func (v *MemberShow) Run(ctx context.Context, s *Session) (any, error) {
+	answer, err := s.Do(ctx, "member show", &v.MemberShow)
+	if view, ok := answer.(*cadre.MemberView); ok && err == nil {
+		spent, err := s.spent(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if sp, ok := spent[view.Name]; ok {
+			view.Spent = &sp
+		}
+	}
+	return answer, err
+}
+
+func (s *Session) spent(ctx context.Context) (map[string]cadre.Spent, error) {
+	if s.Transcripts == nil {
+		return nil, nil
+	}
+	spent, err := s.Transcripts.Spent(ctx, s.Scope)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = nil
+	}
+	return spent, err
+}
