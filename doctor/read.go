@@ -58,23 +58,19 @@ func (l *list) inOrder() []*taskFile {
 	return all
 }
 
+// compareNames orders numbers by their value, before everything else.
 func compareNames(a, b string) int {
 	x, errA := strconv.ParseUint(a, 10, 64)
 	y, errB := strconv.ParseUint(b, 10, 64)
 	switch {
-	case errA == nil && errB == nil && x != y:
-		return cmp.Compare(x, y)
-	case (errA == nil) != (errB == nil):
-		return cmp.Compare(btoi(errB == nil), btoi(errA == nil))
-	}
-	return strings.Compare(a, b)
-}
-
-func btoi(b bool) int {
-	if b {
+	case errA == nil && errB == nil:
+		return cmp.Or(cmp.Compare(x, y), strings.Compare(a, b))
+	case errA == nil:
+		return -1
+	case errB == nil:
 		return 1
 	}
-	return 0
+	return strings.Compare(a, b)
 }
 
 // team is a folder with a config, with inboxes, or with both.
