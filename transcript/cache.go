@@ -106,11 +106,6 @@ func (x *Index) bytes() ([]byte, error) {
 	data := append(head, '\n')
 	for _, name := range slices.Sorted(maps.Keys(x.files)) {
 		f := x.files[name]
-		if f.opened != nil {
-			if err := f.pack(); err != nil {
-				return nil, err
-			}
-		}
 		known, err := json.Marshal(f)
 		if err != nil {
 			return nil, err

@@ -86,8 +86,10 @@ func (x *Index) Update(ctx context.Context, progress func(done, total int64)) er
 	return err
 }
 
-// Close writes the index down, if anything was read since it was written.
-func (x *Index) Close() error {
+// Save writes the index down, if anything was read since it was written. Update
+// does so by itself when much was read; a little is read again faster than all is
+// written, so that nobody has to call this.
+func (x *Index) Save() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.state == "" || x.unsaved == 0 {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"cadre"
 )
 
 // line takes one line in. Whatever it is, it never fails.
@@ -176,7 +178,7 @@ func (f *file) assistant(l *record) {
 }
 
 var (
-	mailMark    = []byte("teammate-message")
+	mailMark    = []byte("-message teammate_id=") // begins with what is rare, and needs no escape
 	mailboxMark = []byte("teammate_mailbox")
 	resultMark  = []byte(`"tool_result"`)
 	humanMark   = []byte(`"human"`)
@@ -184,25 +186,19 @@ var (
 
 // user takes in the answers to tool calls, and mail.
 func (f *file) user(l *record) {
+	mail := bytes.Contains(l.message, mailMark) && !bytes.Contains(l.human, humanMark)
+	results := (len(f.open) > 0 || ours(l.result)) && bytes.Contains(l.message, resultMark)
+	if !mail && !results {
+		return // most lines, and by far the longest
+	}
 	var content []byte
 	members(l.message, func(name, value []byte) {
 		if string(name) == "content" {
 			content = value
 		}
 	})
-	if len(content) == 0 {
-		return
-	}
-	mail := bytes.Contains(content, mailMark) && !bytes.Contains(l.human, humanMark)
-	if content[0] == '"' {
-		if mail {
-			f.mail(l, letters(text(content)))
-		}
-		return
-	}
-	results := bytes.Contains(content, resultMark) && (len(f.open) > 0 || ours(l.result))
-	if !mail && !results {
-		return
+	if mail {
+		f.mail(l, letters(text(content))) // where it is a text
 	}
 	elements(content, func(block []byte) {
 		var kind, call, shown, failed []byte
@@ -291,7 +287,7 @@ func (f *file) attachment(l *record) {
 						summary = value
 					}
 				})
-				letter := &Letter{Kind: "message", From: text(from), Text: text(body), Summary: text(summary)}
+				letter := &Letter{Kind: string(cadre.MessagePlain), From: text(from), Text: text(body), Summary: text(summary)}
 				letter.structure()
 				f.mail(l, []*Letter{letter})
 			})
@@ -302,7 +298,8 @@ func (f *file) attachment(l *record) {
 // mail keeps what was shown to the reader of this transcript.
 func (f *file) mail(l *record, all []*Letter) {
 	for i, m := range all {
-		if f.Agent != "" && m.From == "team-lead" && f.Asked == "" && (m.Kind == "shutdown_request" || m.Kind == "plan_approval_response") {
+		if f.Agent != "" && m.From == cadre.LeadName && f.Asked == "" &&
+			(m.Kind == string(cadre.MessageShutdownRequest) || m.Kind == string(cadre.MessagePlanResponse)) {
 			f.Asked = addressee(m.Request)
 		}
 		f.Mailed = true

@@ -92,7 +92,9 @@ func (x *Index) Delivered(scope cadre.Scope, member, from, message string, sent 
 	if len(want) == 0 {
 		return at, "", false
 	}
-	for _, e := range x.Events(scope) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, e := range x.eventsOf(scope) {
 		if e.Kind == Mail && e.Who == member && e.Letter.From == from && !e.At.Before(sent.Add(-clockSlack)) &&
 			plain(e.Letter.Text) == plain(want[0].Text) {
 			return e.At, e.Evidence(), true

@@ -71,7 +71,11 @@ func (x *Index) read(ctx context.Context, root *os.Root, name string, p *meter) 
 	if f.Agent != "" {
 		f.describe(root)
 	}
-	return errors.Join(err, f.pack())
+	if perr := f.pack(); perr != nil {
+		delete(x.files, name) // nothing half known is kept
+		err = errors.Join(err, perr)
+	}
+	return err
 }
 
 // feed takes in whole lines up to a size. The rest of a line that is still being

@@ -65,18 +65,15 @@ func (x *Index) Teams() []*Team {
 	return all
 }
 
-// lives cuts the events of a name into the teams that had it. What a member did
-// before its team was made cannot be; it belongs to the first.
+// lives cuts the events of a name into the teams that had it: the client gives a
+// name that is in use to nobody else.
 func lives(events []*Event) [][]*Event {
 	var all [][]*Event
-	ended := false
 	for _, e := range events {
-		begins := e.Kind == TeamCreate && e.worked() && !e.Done.IsZero()
-		if len(all) == 0 || begins && ended {
-			all, ended = append(all, nil), false
+		if len(all) == 0 || e.Kind == TeamCreate && e.worked() && !e.Done.IsZero() {
+			all = append(all, nil)
 		}
 		all[len(all)-1] = append(all[len(all)-1], e)
-		ended = ended || e.Kind == TeamDelete && e.worked()
 	}
 	return all
 }

@@ -17,6 +17,7 @@ type view struct {
 	files    []*file // oldest first
 	families map[string]*family
 	teams    map[string]bool // every team that any file names, folded
+	events   map[cadre.Scope][]*Event
 }
 
 // family is a session with its sub-agents.
@@ -27,6 +28,13 @@ type family struct {
 	resolved bool
 	of       map[*file]identity
 	events   []*Event
+	led      []span
+}
+
+// span is the team that a session led from a time on, none after it was deleted.
+type span struct {
+	from time.Time
+	team string
 }
 
 // identity is whose transcript a file is.
@@ -40,7 +48,7 @@ func (x *Index) view() *view {
 	if x.seen != nil {
 		return x.seen
 	}
-	v := &view{families: map[string]*family{}, teams: map[string]bool{}}
+	v := &view{families: map[string]*family{}, teams: map[string]bool{}, events: map[cadre.Scope][]*Event{}}
 	// Of two files that hold the same lines the one that ended first is the original.
 	v.files = slices.SortedFunc(maps.Values(x.files), func(a, b *file) int {
 		return cmp.Or(a.First.Compare(b.First), a.Last.Compare(b.Last), cmp.Compare(a.Path, b.Path))
@@ -114,10 +122,18 @@ func (x *Index) resolve(fam *family) {
 	for _, f := range all {
 		if f.unpack() != nil {
 			f.opened = &opened{}
-			f.Size = -1 // read it again
+			f.Size, f.Print = -1, "" // so that the next update reads it again
 		}
 	}
 	fam.nameSubs()
+	for e := range fam.rootEvents() {
+		if e.worked() && !e.Done.IsZero() && e.Kind == TeamCreate {
+			fam.led = append(fam.led, span{e.Done, e.Team})
+		} else if e.worked() && !e.Done.IsZero() && e.Kind == TeamDelete && e.Team != "" {
+			fam.led = append(fam.led, span{e.Done, ""})
+		}
+	}
+	slices.SortStableFunc(fam.led, func(a, b span) int { return a.from.Compare(b.from) })
 	for _, f := range all {
 		if f.Agent == "" {
 			id := fam.itself()
@@ -149,23 +165,15 @@ func (fam *family) itself() identity {
 
 // leads is the team that the session led at a time, none where it had none.
 func (x *Index) leads(fam *family, at time.Time) string {
-	team := ""
+	for _, led := range slices.Backward(fam.led) {
+		if !led.from.After(at) {
+			return led.team
+		}
+	}
 	if x.seen.teams[own(fam.session)] {
-		team = own(fam.session)
+		return own(fam.session)
 	}
-	var last time.Time
-	for e := range fam.rootEvents() {
-		if !e.worked() || e.Done.IsZero() || e.Done.After(at) || e.Done.Before(last) || e.Team == "" {
-			continue
-		}
-		switch e.Kind {
-		case TeamCreate:
-			team, last = e.Team, e.Done
-		case TeamDelete:
-			team, last = "", e.Done
-		}
-	}
-	return team
+	return ""
 }
 
 // rootEvents are the events of the session itself.
@@ -236,19 +244,24 @@ func (fam *family) nameSubs() {
 			tail[f.Tail] = f
 		}
 	}
-	used := map[*Event]bool{}
+	used := map[*Event]bool{} // calls whose first turn is known by another sign
+	for _, f := range fam.subs {
+		for _, s := range slices.Backward(spawns) {
+			if f.Prev == "" && s.Agent.Name == cmp.Or(f.Member, f.Sender) && !s.At.After(f.First) {
+				used[s] = true
+				break
+			}
+		}
+	}
 	for _, f := range fam.subs { // oldest first: a turn's predecessor has its name already
-		id := identity{name: cmp.Or(f.Member, f.Sender), team: f.Team}
-		prev := tail[f.Prev]
-		if id.name == "" && prev != nil && prev != f {
+		id := identity{name: cmp.Or(f.Member, f.Sender), team: f.Team, teammate: f.Member != "" || f.Mailed && !f.Meta}
+		if prev := tail[f.Prev]; id.name == "" && prev != nil && prev != f {
 			id.name = fam.of[prev].name
 		}
-		if s := started(f, spawns, used); s != nil {
-			used[s] = true
-			id.name, id.team = cmp.Or(id.name, s.Agent.Name), cmp.Or(id.team, s.Team)
+		if id.name == "" && f.Prev == "" && f.Mailed {
+			id.name = started(f, spawns, used)
 		}
 		id.name = cmp.Or(id.name, f.Asked)
-		id.teammate = f.Member != "" || f.Mailed && !f.Meta
 		fam.of[f] = id
 	}
 	for _, f := range slices.Backward(fam.subs) {
@@ -269,12 +282,9 @@ func (fam *family) nameSubs() {
 	}
 }
 
-// started is the call that began a teammate's first turn: the oldest one with
-// the prompt that the turn begins with, of those that nobody else came from.
-func started(f *file, spawns []*Event, used map[*Event]bool) *Event {
-	if f.Prev != "" || !f.Mailed {
-		return nil
-	}
+// started is the name that a teammate's first turn was started with: that of the
+// oldest call with the prompt that the turn begins with, of those not used up.
+func started(f *file, spawns []*Event, used map[*Event]bool) string {
 	var first *Event
 	for _, e := range f.events {
 		if e.Kind == Mail && (first == nil || e.At.Before(first.At)) {
@@ -283,10 +293,11 @@ func started(f *file, spawns []*Event, used map[*Event]bool) *Event {
 	}
 	for _, s := range spawns {
 		if first != nil && first.Letter.From == cadre.LeadName && first.Letter.Text == s.Agent.Prompt && !used[s] && !s.At.After(first.At) {
-			return s
+			used[s] = true
+			return s.Agent.Name
 		}
 	}
-	return nil
+	return ""
 }
 
 // Events lists what the transcripts tell about a list, oldest first: a team's by
@@ -295,11 +306,14 @@ func started(f *file, spawns []*Event, used map[*Event]bool) *Event {
 func (x *Index) Events(scope cadre.Scope) []*Event {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.eventsOf(scope)
+	return slices.Clone(x.eventsOf(scope))
 }
 
 func (x *Index) eventsOf(scope cadre.Scope) []*Event {
 	v := x.view()
+	if all, ok := v.events[scope]; ok {
+		return all
+	}
 	type line struct {
 		id string
 		at time.Time
@@ -327,6 +341,7 @@ func (x *Index) eventsOf(scope cadre.Scope) []*Event {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b *Event) int { return a.when().Compare(b.when()) })
+	v.events[scope] = all
 	return all
 }
 

@@ -28,11 +28,16 @@ const unassignWithin = time.Minute
 // that was added, for "-blocks" and "-blockedBy" the one that was taken away. For
 // "metadata.KEY" it is the JSON, and nothing where the key was taken away.
 func (x *Index) Who(scope cadre.Scope, task cadre.TaskID, field, value string, around time.Time) (who, evidence string, ok bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	var best *Event
 	var distance time.Duration
 	tie := false
-	for _, e := range x.Events(scope) {
+	for _, e := range x.eventsOf(scope) {
 		by, late := e.explains(task, field, value)
+		if by == e.Session && strings.HasPrefix(string(scope), "session-") {
+			by = cadre.LeadName // the caller knows this list as a team's
+		}
 		if by == "" {
 			continue
 		}

@@ -33,7 +33,7 @@ func TestWho(t *testing.T) {
 		"a creation without the subject":   {old, "demo-team", "5", "created", "", "02:39:04.825", "team-lead"},
 		"another subject":                  {old, "demo-team", "1", "created", "Before team", "02:39:04.370", ""},
 		"the session's own list":           {old, session, "1", "created", "Before team", "02:39:04.075", session},
-		"its other name":                   {old, "session-e87b3a22", "1", "created", "Before team", "02:39:04.075", session},
+		"its other name":                   {old, "session-e87b3a22", "1", "created", "Before team", "02:39:04.075", "team-lead"},
 		"no such list":                     {old, "demo", "1", "created", "First task", "02:39:04.370", ""},
 		"a status":                         {old, "demo-team", "2", "status", "completed", "02:39:05.118", "worker-1"},
 		"an hour later":                    {old, "demo-team", "2", "status", "completed", "03:39:05.118", ""},
