@@ -219,8 +219,8 @@ func (a *answer) apply(e *Event) {
 	}
 }
 
-// changed says whether the answer to an update names a field; one without an
-// answer may have changed anything.
+// changed says whether the answer to an update names a field; a call without an
+// answer, or with one that names none, may have changed anything.
 func (e *Event) changed(field string) bool {
-	return e.Done.IsZero() || slices.Contains(e.Task.Updated, field)
+	return e.Done.IsZero() || e.Task.Updated == nil || slices.Contains(e.Task.Updated, field)
 }

@@ -62,7 +62,7 @@ type TaskCall struct {
 	Blocks      []cadre.TaskID             `json:"addBlocks,omitempty"`
 	BlockedBy   []cadre.TaskID             `json:"addBlockedBy,omitempty"`
 	Metadata    map[string]json.RawMessage `json:"metadata,omitempty"`
-	Updated     []string                   `json:"updated,omitempty"` // the fields that the answer says were changed
+	Updated     []string                   `json:"updated"` // the fields that the answer says were changed; nil where it says nothing
 }
 
 // Listed is a task as the client's list showed it.

@@ -63,7 +63,6 @@ type orphan struct {
 	At     time.Time       `json:"at"`
 	Failed bool            `json:"failed,omitempty"`
 	Out    json.RawMessage `json:"out,omitempty"`
-	Text   string          `json:"text,omitempty"`
 }
 
 // body is how an opened file is kept.
@@ -74,7 +73,8 @@ type body struct {
 }
 
 const (
-	maxOrphans = 64
+	maxOrphans = 16       // answers that may wait for their calls; lines of one moment are few
+	maxOrphan  = 64 << 10 // bytes of such an answer
 	maxKept    = 64 << 20 // bytes of one file's lines that events are made of
 )
 
@@ -154,7 +154,7 @@ func (f *file) begin(e *Event, size int) {
 	if i := slices.IndexFunc(f.orphans, func(o orphan) bool { return o.Call == e.Call }); i >= 0 {
 		o := f.orphans[i]
 		f.orphans = slices.Delete(f.orphans, i, i+1)
-		a := newAnswer(o.At, o.Failed, o.Out, o.Text)
+		a := newAnswer(o.At, o.Failed, o.Out, "")
 		f.finish(e, &a)
 		return
 	}

@@ -247,22 +247,22 @@ func (f *file) result(l *record, call string, failed bool, content []byte) {
 			}
 		})
 	})
+	failed = failed || bytes.HasPrefix(l.result, []byte(`"`)) // these tools answer with words only when they fail
 	if e := f.open[call]; e != nil {
 		delete(f.open, call)
 		a := newAnswer(l.at, failed, l.result, shown)
 		f.finish(e, &a)
 		return
 	}
-	if !ours(l.result) || f.Kept+int64(len(l.result)) > maxKept || call == "" {
+	o := orphan{Call: call, At: l.at, Failed: failed}
+	if !ours(l.result) || call == "" {
 		return
 	}
-	f.Kept += int64(len(l.result))
+	if !failed && len(l.result) <= maxOrphan && json.Valid(l.result) {
+		o.Out = bytes.Clone(l.result)
+	}
 	if len(f.orphans) == maxOrphans {
 		f.orphans = slices.Delete(f.orphans, 0, 1)
-	}
-	o := orphan{Call: call, At: l.at, Failed: failed, Text: cut(shown)}
-	if l.result[0] == '{' && json.Valid(l.result) {
-		o.Out = bytes.Clone(l.result)
 	}
 	f.orphans = append(f.orphans, o)
 }

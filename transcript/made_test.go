@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"cadre"
 )
 
 // made writes a transcript by hand, for what no recorded run holds. Lines are a
@@ -91,11 +93,61 @@ func TestACopiedLineIsToldOnce(t *testing.T) {
 
 func TestAnAnswerMayComeBeforeItsCall(t *testing.T) {
 	dir := t.TempDir()
-	m := new(made).create("1", "x")
+	m := new(made).create("1", "x").create("2", "y")
 	slices.Reverse(m.lines)
 	write(t, dir, "p/s.jsonl", m.String())
-	if e := index(t, dir).Events("s"); len(e) != 1 || e[0].Task.ID != "1" || e[0].Failed || e[0].Done.IsZero() {
-		t.Errorf("got %+v", e)
+	all := index(t, dir).Events("s")
+	for i, e := range all {
+		if e.Task.ID != cadre.TaskID(fmt.Sprint(i+1)) || e.Failed || e.Done.IsZero() {
+			t.Errorf("got %+v", e)
+		}
+	}
+	if len(all) != 2 {
+		t.Errorf("%d events, want 2", len(all))
+	}
+}
+
+// A call that did nothing explains nothing, whatever it wanted.
+func TestACallThatDidNothing(t *testing.T) {
+	const input = `{"taskId":"1","status":"completed","addBlocks":["2"]}`
+	for name, tt := range map[string]struct {
+		result string
+		want   bool
+	}{
+		"it worked":                   {`{"success":true,"updatedFields":["status","blocks"]}`, true},
+		"it does not say what":        {`{"success":true}`, true},
+		"nothing was new":             {`{"success":true,"updatedFields":[]}`, false},
+		"it failed":                   {`{"success":false,"updatedFields":["status","blocks"]}`, false},
+		"it failed, said in its text": {`"Error: x"`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir, "p/s.jsonl", new(made).call("TaskUpdate", input, tt.result).String())
+			x := index(t, dir)
+			if _, _, ok := x.Who("s", "1", "status", "completed", clock(t, "01:00:02")); ok != tt.want {
+				t.Errorf("it explains the status: %v", ok)
+			}
+			if _, _, ok := x.Who("s", "2", "blockedBy", "1", clock(t, "01:00:02")); ok != tt.want {
+				t.Errorf("it explains the edge: %v", ok)
+			}
+		})
+	}
+}
+
+// Answers without a structured part are read as the model reads them.
+func TestAnswersInWords(t *testing.T) {
+	for shown, want := range map[string]string{
+		"Updated task #1 owner, status":                       "[owner status] false",
+		"Updated task #1 status\\n\\nTask completed. Call...": "[status] false",
+		"Task not found": "[] true",
+	} {
+		dir := t.TempDir()
+		m := new(made).call("TaskUpdate", `{"taskId":"1","status":"completed"}`, "null")
+		write(t, dir, "p/s.jsonl", strings.Replace(m.String(), `"content":"x"`, `"content":"`+shown+`"`, 1))
+		e := index(t, dir).Events("s")[0]
+		if got := fmt.Sprint(e.Task.Updated, e.Failed); got != want {
+			t.Errorf("%q gives %s, want %s", shown, got, want)
+		}
 	}
 }
 

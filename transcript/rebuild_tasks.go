@@ -57,7 +57,7 @@ func (r *rebuild) update(e *Event) {
 	set(&t.Description, c.Description)
 	set(&t.ActiveForm, c.ActiveForm)
 	set(&t.Owner, c.Owner)
-	if c.Owner == nil && e.changed("owner") {
+	if c.Owner == nil && slices.Contains(c.Updated, "owner") {
 		t.Owner = e.Who // who starts a task that is nobody's becomes its owner
 	}
 	if c.Status != nil && e.changed("status") {

@@ -134,7 +134,7 @@ func (e *Event) did(task cadre.TaskID, field, value string) bool {
 	}
 	if field == "owner" && t.Owner == nil {
 		// A teammate that starts a task without an owner becomes it.
-		return value == e.Who && !e.Done.IsZero() && e.changed("owner")
+		return value == e.Who && slices.Contains(t.Updated, "owner")
 	}
 	return e.sets(field, value) && e.changed(field)
 }

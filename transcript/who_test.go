@@ -55,7 +55,7 @@ func TestWho(t *testing.T) {
 		"a deletion that was not":          {old, "demo-team", "5", "deleted", "", "02:39:04.754", ""},
 		"a call that failed":               {old, "demo-team", "99", "status", "completed", "02:39:04.554", ""},
 		"a status that was refused":        {old, "demo-team", "1", "status", "resolved", "02:39:04.876", ""},
-		"a call that changed nothing":      {old, "demo-team", "3", "subject", "Third task (renamed)", "02:39:06.800", ""},
+		"a call that changed nothing":      {old, "demo-team", "3", "subject", "Third task (renamed)", "02:39:06.630", ""},
 		"the new client's teammate":        {fresh, "session-734472a4", "2", "status", "in_progress", "02:38:35.614", "worker-1"},
 		"the new client's list by session": {fresh, "734472a4-d30c-4b95-8e6a-597c31e3b48e", "2", "status", "in_progress", "02:38:35.614", "worker-1"},
 		"the new client's lead":            {fresh, "session-734472a4", "1", "activeForm", "Doing the first thing", "02:38:33.050", "team-lead"},
