@@ -91,6 +91,18 @@ func TestAFloodIsBounded(t *testing.T) {
 	}
 }
 
+// Answers of other tools that failed are many, and nothing of them is kept.
+func TestFailedAnswersUseNothingUp(t *testing.T) {
+	f := newFile("p/s.jsonl")
+	for range 1000 {
+		f.line([]byte(`{"type":"user","toolUseResult":"Error: ` + strings.Repeat("x", 1000) + `","message":{"content":[{"type":"tool_result","tool_use_id":"c","is_error":true,"content":"x"}]}}`))
+	}
+	must(t, f.pack())
+	if f.Kept != 0 || len(f.packed) > 200*maxOrphans {
+		t.Errorf("%d bytes count as kept, %d are", f.Kept, len(f.packed))
+	}
+}
+
 func TestOnlyPlainFilesInTheFolderAreRead(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
 	write(t, dir, "p/s.jsonl", lineA)

@@ -94,7 +94,7 @@ func TestACopiedLineIsToldOnce(t *testing.T) {
 func TestAnAnswerMayComeBeforeItsCall(t *testing.T) {
 	dir := t.TempDir()
 	m := new(made).create("1", "x").create("2", "y")
-	slices.Reverse(m.lines)
+	m.lines = []string{m.lines[1], m.lines[3], m.lines[0], m.lines[2]}
 	write(t, dir, "p/s.jsonl", m.String())
 	all := index(t, dir).Events("s")
 	for i, e := range all {
@@ -179,6 +179,26 @@ func TestTurnsOfTeammatesWithOnePrompt(t *testing.T) {
 	}
 }
 
+// The turn before may be gone; a request from the lead names whom it is for.
+func TestATurnThatFollowsNothing(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "p/s.jsonl", new(made).call(team("docs")).spawn("ann", "go").String())
+	m := (&made{n: 20, extra: `"parentUuid":"gone",`}).mail("team-lead", `{"type":"shutdown_request","requestId":"shutdown-1@ann","from":"team-lead"}`)
+	write(t, dir, "p/s/subagents/agent-a.jsonl", m.create("1", "x").String())
+	if who, _, _ := index(t, dir).Who("docs", "1", "created", "x", clock(t, "01:00:22")); who != "ann" {
+		t.Errorf("it was %q, want ann", who)
+	}
+}
+
+func TestAnEdgeNeedsBothEnds(t *testing.T) {
+	dir := t.TempDir()
+	m := new(made).create("1", "x").call("TaskUpdate", `{"taskId":"1","addBlockedBy":["99"],"addBlocks":["98"]}`, `{"success":true,"updatedFields":["blocks","blockedBy"]}`)
+	write(t, dir, "p/s.jsonl", m.String())
+	if got := index(t, dir).Teams()[0]; len(got.Tasks) != 1 || len(got.Tasks[0].BlockedBy) != 0 {
+		t.Errorf("got %+v", got.Tasks[0])
+	}
+}
+
 // A lead's client and a teammate's make different folders of an odd name.
 func TestAnOddTeamNameIsTwoLists(t *testing.T) {
 	dir := t.TempDir()
@@ -235,6 +255,20 @@ func TestAListingFillsWhatNoCallShows(t *testing.T) {
 	got := x.Teams()[0]
 	if s := subjects(got); len(got.Gaps) != 2 || got.Tasks[0].Owner != "ann" || got.Tasks[0].Status != "completed" || s[1] != "9 of another" {
 		t.Errorf("got %q of %+v, gaps %q", s, got.Tasks[0], got.Gaps)
+	}
+}
+
+// Whoever holds an event may go on reading it while its answer comes in.
+func TestAnEventThatWasHandedOutStaysAsItIs(t *testing.T) {
+	dir := t.TempDir()
+	m := new(made).create("1", "x")
+	path := write(t, dir, "p/s.jsonl", m.lines[0]+"\n")
+	x := index(t, dir)
+	before := x.Events("s")[0]
+	appendTo(t, path, []byte(m.lines[1]+"\n"))
+	update(t, x)
+	if after := x.Events("s")[0]; before.Task.ID != "" || after.Task.ID != "1" {
+		t.Errorf("before the answer the task was %q, after it %q", before.Task.ID, after.Task.ID)
 	}
 }
 

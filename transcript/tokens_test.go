@@ -99,7 +99,7 @@ const called = `{"type":"assistant","uuid":"u1","timestamp":"2026-11-15T01:00:00
 // structured part are read from their text.
 func TestASubAgentIsNotATeammate(t *testing.T) {
 	dir := t.TempDir()
-	write(t, dir, "p/0a/subagents/agent-plain.jsonl", called)
+	write(t, dir, "p/0a/subagents/agent-plain.jsonl", called+new(made).mail("team-lead", "hello").String())
 	write(t, dir, "p/0a/subagents/agent-plain.meta.json", `{"agentType":"Explore","name":"looker","description":"look"}`)
 	write(t, dir, "p/0a.jsonl", lineA)
 	x := index(t, dir)
