@@ -75,7 +75,7 @@ func BenchmarkFollow(b *testing.B) {
 	path := sample(b, dir, 64<<20)
 	x := Open(dir, state)
 	must(b, x.Update(b.Context(), nil))
-	must(b, x.Save())
+	must(b, x.Close())
 	for b.Loop() {
 		appendTo(b, path, []byte(lineA))
 		must(b, Open(dir, state).Update(b.Context(), nil))

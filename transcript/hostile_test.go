@@ -29,7 +29,7 @@ func TestHostileLines(t *testing.T) {
 			write(t, dir, "p/s.jsonl", line+lineA)
 			x := Open(dir, state)
 			update(t, x)
-			must(t, x.Save())
+			must(t, x.Close())
 			if got := spentBy(x); got.Input != 3 {
 				t.Errorf("the good line after it gave %+v", got)
 			}

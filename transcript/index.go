@@ -86,10 +86,9 @@ func (x *Index) Update(ctx context.Context, progress func(done, total int64)) er
 	return err
 }
 
-// Save writes the index down, if anything was read since it was written. Update
-// does so by itself when much was read; a little is read again faster than all is
-// written, so that nobody has to call this.
-func (x *Index) Save() error {
+// Close writes the index down, if anything was read since it was written. Who does
+// not call it loses little: Update does so by itself when much was read.
+func (x *Index) Close() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.state == "" || x.unsaved == 0 {

@@ -106,7 +106,7 @@ func TestPiecesMakeTheWhole(t *testing.T) {
 			update(t, one)
 			other := Open(dir, state)
 			update(t, other)
-			if err := other.Save(); err != nil {
+			if err := other.Close(); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -148,7 +148,7 @@ func TestOnlyWhatIsNewIsRead(t *testing.T) {
 	if n := update(t, x); n != 0 {
 		t.Errorf("%d bytes were read again", n)
 	}
-	if err := x.Save(); err != nil {
+	if err := x.Close(); err != nil {
 		t.Fatal(err)
 	}
 	more := strings.ReplaceAll(lineA, "m1", "m2")
@@ -200,7 +200,7 @@ func TestAnotherFileIsReadAnew(t *testing.T) {
 			p := write(t, dir, "p/s.jsonl", line("m1")+line("m2")+line("m3"))
 			x := Open(dir, state)
 			update(t, x)
-			must(t, x.Save())
+			must(t, x.Close())
 			change(t, p)
 			y := Open(dir, state)
 			update(t, x)
@@ -242,7 +242,7 @@ func TestABrokenIndexOnlyCostsReading(t *testing.T) {
 	projects := "testdata/v50-lifecycle/projects"
 	x := Open(projects, state)
 	all := update(t, x)
-	must(t, x.Save())
+	must(t, x.Close())
 	idx := filepath.Join(state, cacheName)
 	good, err := os.ReadFile(idx)
 	must(t, err)
