@@ -39,30 +39,46 @@ func (s *Store) clean(scope cadre.Scope, r *reads, head cadre.Head) (bool, error
 	return p.teamClean(r)
 }
 
+// severalTasks is from how many on all slots are read at once.
+const severalTasks = 64
+
 func (p *pass) tasksClean(tasks []cadre.TaskID) (bool, error) {
+	if len(tasks) < severalTasks {
+		for _, id := range tasks {
+			known, err := p.mem.task(id)
+			if err != nil {
+				return false, err
+			}
+			if !p.taskClean(id, known) {
+				return false, nil
+			}
+		}
+		return true, nil
+	}
+	known, err := p.mem.table()
+	if err != nil {
+		return false, err
+	}
 	seen := make(map[cadre.TaskID]bool, len(tasks))
 	for _, id := range tasks {
 		if seen[id] {
 			continue
 		}
 		seen[id] = true
-		known, err := p.mem.task(id)
-		if err != nil {
-			return false, err
-		}
-		stamp, err := swapfile.Stat(p.list, string(id)+".json")
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			if known.Mark&here != 0 {
-				return false, nil
-			}
-		case err != nil:
-			if known.Mark&odd == 0 {
-				return false, nil
-			}
-		case !known.current(stamp):
+		if !p.taskClean(id, known.task(id)) {
 			return false, nil
 		}
 	}
 	return true, nil
+}
+
+func (p *pass) taskClean(id cadre.TaskID, known slot) bool {
+	stamp, err := swapfile.Stat(p.list, string(id)+".json")
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return known.Mark&here == 0
+	case err != nil:
+		return known.Mark&odd != 0
+	}
+	return known.current(stamp)
 }

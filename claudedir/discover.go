@@ -281,11 +281,11 @@ func (s *Store) clear(ctx context.Context, scope cadre.Scope) error {
 	if err := errors.Join(p.openList(false), p.openTeam(false)); err != nil {
 		return err
 	}
-	tasks, err := m.tasks()
+	tasks, err := m.table()
 	if err != nil {
 		return err
 	}
-	for id, known := range tasks {
+	for id, known := range tasks.each() {
 		if p.list != nil {
 			removeKnown(p.list, string(id)+".json", known)
 		}

@@ -6,10 +6,11 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -31,7 +32,7 @@ type memory struct {
 	List    bool            `json:"list,omitempty"`    // the list's folder was there
 	Team    bool            `json:"team,omitempty"`    // the team's folder was there
 	ListAt  int64           `json:"listAt,omitempty"`  // the list folder's time when its names were last read
-	ListSaw int64           `json:"listSaw,omitempty"` // when that was
+	ListSaw int64           `json:"listSaw,omitempty"` // when that was; the end of time where we set the folder's time ourselves
 	Names   int             `json:"names,omitempty"`   // how many there were
 	Largest uint64          `json:"largest,omitempty"` // the largest number among them
 	Unsure  bool            `json:"unsure,omitempty"`  // something may have come in while we wrote
@@ -205,25 +206,49 @@ func set(files *map[string]slot, name string, s slot) {
 	(*files)[name] = s
 }
 
-// tasks gives every task that something is known about.
-func (m *memory) tasks() (map[cadre.TaskID]slot, error) {
-	all := map[cadre.TaskID]slot{}
-	for name, s := range m.Odd {
-		all[cadre.TaskID(name)] = s
-	}
+// table is every slot at once, for whoever looks at a whole list.
+type table struct {
+	numbers []byte // the file of slots
+	odd     map[string]slot
+}
+
+// table reads all slots.
+func (m *memory) table() (table, error) {
+	t := table{odd: m.Odd}
 	if m.slots == nil {
-		return all, nil
+		return t, nil
 	}
-	data, err := io.ReadAll(io.NewSectionReader(m.slots, 0, (mostSlots+1)*slotSize))
-	if err != nil {
-		return nil, err
+	var err error
+	t.numbers, err = io.ReadAll(io.NewSectionReader(m.slots, 0, (mostSlots+1)*slotSize))
+	return t, err
+}
+
+// task gives a task's slot, empty where nothing is known.
+func (t table) task(id cadre.TaskID) slot {
+	n, ok := numbered(id)
+	if !ok {
+		return t.odd[string(id)]
 	}
-	for n := 0; (n+1)*slotSize <= len(data); n++ {
-		if s := decodeSlot(data[n*slotSize:]); s != (slot{}) {
-			all[cadre.TaskID(fmt.Sprint(n))] = s
+	if (n+1)*slotSize > int64(len(t.numbers)) {
+		return slot{}
+	}
+	return decodeSlot(t.numbers[n*slotSize:])
+}
+
+// each gives every task that something is known about.
+func (t table) each() iter.Seq2[cadre.TaskID, slot] {
+	return func(yield func(cadre.TaskID, slot) bool) {
+		for name, s := range t.odd {
+			if !yield(cadre.TaskID(name), s) {
+				return
+			}
+		}
+		for n := 0; (n+1)*slotSize <= len(t.numbers); n++ {
+			if s := decodeSlot(t.numbers[n*slotSize:]); s != (slot{}) && !yield(cadre.TaskID(strconv.Itoa(n)), s) {
+				return
+			}
 		}
 	}
-	return all, nil
 }
 
 // mostSlots bounds the file of slots: numbers past it are remembered by name.

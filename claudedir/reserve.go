@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"strconv"
 	"time"
 
 	"cadre"
@@ -57,26 +58,37 @@ func (p *pass) reserveLocked(n int) (reservation, error) {
 	}
 	r := reservation{n: n}
 	err = p.underListLock(func() error {
-		moved, at, err := p.moved()
-		if err != nil {
-			return err
-		}
-		if moved {
-			unsure := p.mem.ListAt
-			if _, err := p.readNames(at); err != nil {
-				return err
-			}
-			p.mem.ListAt = unsure // the names were read, the files were not looked at
-			p.mem.Unsure = true
-		}
 		mark, err := p.readMark()
 		if err != nil {
 			return err
 		}
+		if p.mem.ListAt == 0 {
+			err = p.largest()
+		}
 		r.first = max(p.mem.Largest, mark, max(1, p.head.Next)-1) + 1
+		if err == nil && p.exists("tasks/"+string(p.scope)+"/"+strconv.FormatUint(r.first, 10)+".json") {
+			// Whoever made a task since the names were last read got this number: there
+			// are more, and the names have to be read again.
+			err = p.largest()
+			r.first = max(r.first, p.mem.Largest+1)
+		}
+		if err != nil {
+			return err
+		}
 		return p.writeMark(r.first + uint64(n) - 1)
 	})
 	return r, err
+}
+
+// largest finds the largest number in the list. The files are not looked at, so
+// that the next look still finds what changed.
+func (p *pass) largest() error {
+	before := *p.mem
+	if err := p.readNames(0); err != nil {
+		return err
+	}
+	p.mem.ListAt, p.mem.ListSaw, p.mem.Unsure = before.ListAt, before.ListSaw, true
+	return nil
 }
 
 const markName = ".highwatermark"

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -147,21 +148,22 @@ func (p *pass) openList(create bool) (err error) {
 	if p.list != nil {
 		return nil
 	}
-	if create {
-		if err := p.root.MkdirAll("tasks/"+string(p.scope), 0o700); err != nil {
-			return err
-		}
-	}
-	p.list, err = swapfile.Open(p.root, "tasks/"+string(p.scope))
-	if errors.Is(err, fs.ErrNotExist) {
+	folder := "tasks/" + string(p.scope)
+	if p.list, err = swapfile.Open(p.root, folder); err == nil {
+		p.mem.List = true
 		return nil
 	}
-	if err == nil && create {
-		_, _, err = swapfile.Create(p.list, ".lock", nil) // what clients lock
+	if !create || !errors.Is(err, fs.ErrNotExist) {
+		return absent(err)
 	}
-	if p.list != nil {
-		p.mem.List = true
+	if err := p.root.MkdirAll(folder, 0o700); err != nil {
+		return err
 	}
+	if p.list, err = swapfile.Open(p.root, folder); err != nil {
+		return err
+	}
+	p.mem.List = true
+	_, _, err = swapfile.Create(p.list, ".lock", nil) // what clients lock
 	return err
 }
 
@@ -197,26 +199,47 @@ func (p *pass) lookAtList(l look) error {
 		candidates[id] = true
 	}
 	if moved && !l.heard || l.all || p.full {
-		known, err := p.readNames(at)
-		if err != nil {
+		if err := p.readNames(at); err != nil {
 			return err
 		}
-		all := l.all || p.full || len(p.names) <= fewNames
-		for _, name := range p.names {
-			if id, ok := taskName(name); ok && (all || known[id].Mark&here == 0) {
-				candidates[id] = true
-			}
-			delete(known, cadre.TaskID(name[:max(0, len(name)-len(".json"))]))
-		}
-		for id, s := range known {
-			if s.Mark&here != 0 {
-				candidates[id] = true // its name is gone
-			}
+		if err := p.lookAtNames(l, candidates); err != nil {
+			return err
 		}
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(candidates), cadre.TaskID.Compare) {
 		if err := p.inspect(id); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// lookAtNames adds the tasks whose files came or went; and those whose files may
+// have changed, where all are to be looked at.
+func (p *pass) lookAtNames(l look, candidates map[cadre.TaskID]bool) error {
+	known, err := p.mem.table()
+	if err != nil {
+		return err
+	}
+	all := l.all || p.full || len(p.names) <= fewNames
+	there := make(map[cadre.TaskID]bool, len(p.names))
+	for _, name := range p.names {
+		id, ok := taskName(name)
+		if !ok {
+			continue
+		}
+		there[id] = true
+		if s := known.task(id); s.Mark&here == 0 {
+			candidates[id] = true
+		} else if all {
+			if stamp, err := swapfile.Stat(p.list, name); err != nil || !s.current(stamp) {
+				candidates[id] = true
+			}
+		}
+	}
+	for id, s := range known.each() {
+		if s.Mark&here != 0 && !there[id] {
+			candidates[id] = true // its name is gone
 		}
 	}
 	return nil
@@ -232,16 +255,16 @@ func (p *pass) moved() (bool, int64, error) {
 	return p.mem.Unsure || at != p.mem.ListAt || racy(p.mem.ListAt, p.mem.ListSaw), at, nil
 }
 
-// readNames reads the folder, and gives what is remembered of its tasks.
-func (p *pass) readNames(at int64) (map[cadre.TaskID]slot, error) {
+// readNames reads the folder.
+func (p *pass) readNames(at int64) error {
 	saw := p.wall()
 	f, err := p.list.Root().Open(".")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer f.Close()
 	if p.names, err = f.Readdirnames(-1); err != nil {
-		return nil, err
+		return err
 	}
 	p.mem.ListAt, p.mem.ListSaw, p.mem.Names, p.mem.Unsure, p.mem.Largest = at, saw, len(p.names), false, 0
 	for _, name := range p.names {
@@ -251,7 +274,7 @@ func (p *pass) readNames(at int64) (map[cadre.TaskID]slot, error) {
 			}
 		}
 	}
-	return p.mem.tasks()
+	return nil
 }
 
 func (p *pass) wall() int64 { return p.now().Wall.UnixNano() }
@@ -477,20 +500,29 @@ func (p *pass) write() error {
 	return p.noteList()
 }
 
-// noteList remembers the folder's time after our own writes. What came in while we
-// wrote has no other sign, so that in a list that is quickly read its names are
-// read once more next time.
+// noteList remembers the folder's time after our own writes. The time is set by us,
+// to one that the system never gives, so that whatever comes later shows. What came
+// in while we wrote has no sign: in a list that is quickly read the names are read
+// once more next time, and a longer one is read whole whenever all of it is wanted.
 func (p *pass) noteList() error {
 	if p.list == nil {
 		return nil
 	}
-	info, err := p.list.Root().Stat(".")
-	if err != nil {
+	root := p.list.Root()
+	info, err := root.Stat(".")
+	if err != nil || info.ModTime().UnixNano() == p.mem.ListAt {
 		return err
 	}
-	if at := info.ModTime().UnixNano(); at != p.mem.ListAt {
-		p.mem.ListAt, p.mem.ListSaw = at, p.wall()
-		p.mem.Unsure = p.mem.Names <= manyNames
+	now := time.Now()
+	if err := root.Chtimes(".", now, now); err != nil {
+		return err
+	}
+	if info, err = root.Stat("."); err != nil {
+		return err
+	}
+	p.mem.ListAt, p.mem.ListSaw, p.mem.Unsure = info.ModTime().UnixNano(), p.wall(), p.mem.Names <= manyNames
+	if p.mem.ListAt%int64(time.Second) != 0 {
+		p.mem.ListSaw = math.MaxInt64
 	}
 	return nil
 }
