@@ -15,8 +15,8 @@ import (
 // one stretch of the table and needs no further index. The log cannot be changed
 // or removed through an UPDATE or a DELETE. A REPLACE fires no trigger on what it
 // deletes; to refuse that too would cost every commit a fifth, and the audit finds
-// it. Only a scope that is marked as gone can be emptied, and it can be marked so
-// only when the newest event of its log says it.
+// it. Only a scope whose newest event says that it is gone can be emptied. The text
+// is short because every process reads it before its first statement.
 //
 // The tables are strict, because a name that is stored as bytes equals none that
 // is asked for, and what it names would be there and not be found.
@@ -32,14 +32,10 @@ CREATE TABLE object(id INTEGER PRIMARY KEY, scope INTEGER NOT NULL, kind TEXT NO
   data BLOB NOT NULL, UNIQUE(scope,kind,name)) STRICT;
 CREATE TABLE entry(scope INTEGER, list TEXT, key BLOB, object INTEGER NOT NULL, PRIMARY KEY(scope,list,key)) WITHOUT ROWID,STRICT;
 CREATE TRIGGER event_kept BEFORE UPDATE ON event BEGIN SELECT RAISE(ABORT,'the log cannot be changed'); END;
-CREATE TRIGGER event_stays BEFORE DELETE ON event WHEN (SELECT place FROM scope WHERE id=OLD.scope) IS NOT 'gone'
+CREATE TRIGGER event_stays BEFORE DELETE ON event
+  WHEN (SELECT CASE kind WHEN 'log' THEN json_extract(CAST(line AS TEXT),'$.after.where') END FROM event
+    WHERE id<(OLD.id>>40)+1<<40 ORDER BY id DESC LIMIT 1) IS NOT 'gone'
   BEGIN SELECT RAISE(ABORT,'the log cannot be shortened'); END;
-CREATE TRIGGER scope_added BEFORE INSERT ON scope WHEN NEW.place IS NOT 'live'
-  BEGIN SELECT RAISE(ABORT,'a list begins live'); END;
-CREATE TRIGGER scope_marked BEFORE UPDATE OF id,place ON scope WHEN NEW.place='gone'
-  AND (SELECT CASE kind WHEN 'log' THEN json_extract(CAST(line AS TEXT),'$.after.where') END FROM event
-    WHERE id>NEW.id<<40 AND id<(NEW.id+1)<<40 ORDER BY id DESC LIMIT 1) IS NOT 'gone'
-  BEGIN SELECT RAISE(ABORT,'the log does not say that the list is gone'); END;
 `}
 }
 

@@ -107,13 +107,23 @@ func TestTriggersGuardTheLog(t *testing.T) {
 	defer s.release(db, true)
 	for _, statement := range []string{
 		"UPDATE event SET line='x'", "UPDATE event SET id=id+1", "DELETE FROM event",
-		"UPDATE scope SET place='gone'", "UPDATE scope SET place='gone',seq=1",
-		"INSERT OR REPLACE INTO scope SELECT id,name,'gone',epoch,seq,hash,fence,next FROM scope",
+		"DELETE FROM event WHERE id=(SELECT max(id) FROM event)", "DELETE FROM event WHERE id=(SELECT min(id) FROM event)",
 		"UPDATE object SET name=CAST(name AS BLOB)", "UPDATE entry SET key=CAST(key AS TEXT)",
 		"UPDATE entry SET list=CAST(list AS BLOB)", "UPDATE scope SET name=CAST(name AS BLOB)",
 	} {
 		if err := db.Script(t.Context(), statement); err == nil {
 			t.Errorf("%s was allowed", statement)
+		}
+	}
+	for _, first := range []string{"UPDATE scope SET place='gone'", "UPDATE scope SET id=id+1", "DELETE FROM scope"} {
+		if err := db.Script(t.Context(), "BEGIN; "+first); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Script(t.Context(), "DELETE FROM event"); err == nil {
+			t.Errorf("after %s the log could be emptied", first)
+		}
+		if err := db.Script(t.Context(), "ROLLBACK"); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
