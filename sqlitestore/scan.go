@@ -18,7 +18,7 @@ const (
 	blockLen = 256
 )
 
-const scanEntries = `SELECT CAST(o.kind AS BLOB),o.data FROM entry e CROSS JOIN object o ON o.id=e.object
+const scanEntries = `SELECT o.kind,o.data FROM entry e CROSS JOIN object o ON o.id=e.object
  WHERE e.scope=? AND e.list=? AND e.key>=? AND e.key<? ORDER BY e.key`
 
 func (s *source) Scan(i cadre.Index, prefix, after string) iter.Seq2[cadre.Object, error] {

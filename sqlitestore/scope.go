@@ -1,6 +1,7 @@
 package sqlitestore
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
@@ -70,28 +71,42 @@ func (b *batch) scope(name cadre.Scope) (*scope, error) {
 }
 
 const (
-	hashAt    = "SELECT hash FROM event WHERE id=?"
-	lastEvent = "SELECT id,hash FROM event WHERE id>? AND id<=? ORDER BY id DESC LIMIT 1"
+	hashAt     = "SELECT hash FROM event WHERE id=?"
+	eventsFrom = "SELECT id,hash FROM event WHERE id>=?"
+	lastEvent  = "SELECT id,hash FROM event WHERE id>? AND id<=? ORDER BY id DESC LIMIT 1"
 )
+
+// ends says whether the log ends where the scope's row says.
+func (b *batch) ends(sc *scope) (bool, error) {
+	last := eventID(sc.id, sc.head.Seq)
+	r, err := b.c.Query(context.Background(), eventsFrom, last)
+	if err != nil {
+		return false, err
+	}
+	defer r.Close()
+	ok, err := r.Next()
+	if !ok || err != nil || r.Val[0] != last || text(r.Val[1]) != sc.head.Hash {
+		return false, err
+	}
+	ok, err = r.Next()
+	if !ok || err != nil {
+		return err == nil, err
+	}
+	next, err := number(r.Val[0])
+	return next > eventID(sc.id, maxSeq), err
+}
 
 // compare finds what the log must have had and has not. A row that is ahead of
 // its log proves as much as a head record does.
 func (b *batch) compare(sc *scope) error {
 	if sc.id != 0 {
-		v, err := b.c.Row(lastEvent, eventID(sc.id, 0), eventID(sc.id, maxSeq))
+		ends, err := b.ends(sc)
 		if err != nil {
 			return err
 		}
-		if v == nil || v[0] != eventID(sc.id, sc.head.Seq) || text(v[1]) != sc.head.Hash {
-			was := sc.head
-			sc.missing, sc.rebuild = &was, true
-			sc.head.Seq, sc.head.Hash = 0, ""
-			if v != nil {
-				id, err := number(v[0])
-				if err != nil {
-					return err
-				}
-				sc.head.Seq, sc.head.Hash = seqOf(id), text(v[1])
+		if !ends {
+			if err := b.setBack(sc); err != nil {
+				return err
 			}
 		}
 	}
@@ -117,6 +132,23 @@ func (b *batch) compare(sc *scope) error {
 		sc.rebuild = sc.id != 0 // whoever cut the log may have left the tables
 	}
 	return nil
+}
+
+// setBack makes of a scope what is left of its log.
+func (b *batch) setBack(sc *scope) error {
+	v, err := b.c.Row(lastEvent, eventID(sc.id, 0), eventID(sc.id, maxSeq))
+	if err != nil {
+		return err
+	}
+	was := sc.head
+	sc.missing, sc.rebuild = &was, true
+	sc.head.Seq, sc.head.Hash = 0, ""
+	if v == nil {
+		return nil
+	}
+	id, err := number(v[0])
+	sc.head.Seq, sc.head.Hash = seqOf(id), text(v[1])
+	return err
 }
 
 // open gives a snapshot to decide on. Where a log is to begin, or begins anew
