@@ -2,7 +2,6 @@ package bootclock
 
 import (
 	"bytes"
-	"os"
 	"sync"
 	"time"
 
@@ -23,7 +22,18 @@ func Now() Reading {
 }
 
 // boot is this boot's name, which no process lives long enough to see change.
+// It is read without package os, which would have the file polled. Without a name
+// the wall clock stands in.
 var boot = sync.OnceValue(func() string {
-	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // without it the wall clock stands in
-	return string(bytes.TrimSpace(id))
+	fd, err := unix.Open("/proc/sys/kernel/random/boot_id", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return ""
+	}
+	defer unix.Close(fd)
+	var id [64]byte
+	n, err := unix.Read(fd, id[:])
+	if err != nil {
+		return ""
+	}
+	return string(bytes.TrimSpace(id[:n]))
 })
