@@ -82,9 +82,12 @@ type taken struct {
 
 // transact runs one transaction: the first command, and those that wait.
 func (s *Store) transact(c *sqlite.Conn, r *request, next func() *request) *batch {
-	b := &batch{s: s, c: c, scopes: map[cadre.Scope]*scope{}}
+	b := &batch{s: s, c: c}
 	began := time.Now()
 	b.err = c.Exec("BEGIN IMMEDIATE")
+	if b.err == nil {
+		b.scopes, b.err = s.recall(c)
+	}
 	for ; r != nil; r = next() {
 		t := taken{request: r}
 		if b.err == nil {
@@ -98,8 +101,12 @@ func (s *Store) transact(c *sqlite.Conn, r *request, next func() *request) *batc
 			break
 		}
 	}
+	wrote := false
 	if b.err == nil {
-		b.err = guard(b.finish)
+		b.err = guard(func() (failed error) {
+			wrote, failed = b.finish()
+			return failed
+		})
 	}
 	if b.err != nil {
 		_ = c.Exec("ROLLBACK") // fails where SQLite has done so itself
@@ -107,6 +114,9 @@ func (s *Store) transact(c *sqlite.Conn, r *request, next func() *request) *batc
 		return b
 	}
 	b.record()
+	if wrote && len(b.ended) == 0 {
+		s.remember(c, b.scopes)
+	}
 	return b
 }
 
@@ -166,22 +176,23 @@ func decide(r *request, snap cadre.Snap) (events []cadre.Event, err error) {
 	return r.decide(snap)
 }
 
-// finish writes the scopes' rows and makes everything durable.
-func (b *batch) finish() error {
-	wrote := len(b.ended) > 0
+// finish writes the scopes' rows and makes everything durable, if there is
+// anything.
+func (b *batch) finish() (wrote bool, err error) {
+	wrote = len(b.ended) > 0
 	for _, sc := range b.scopes {
 		if !sc.changed {
 			continue
 		}
 		wrote = true
 		if err := b.update(sc); err != nil {
-			return err
+			return false, err
 		}
 	}
 	if !wrote {
-		return b.c.Exec("ROLLBACK")
+		return false, b.c.Exec("ROLLBACK")
 	}
-	return b.c.Exec("COMMIT")
+	return true, b.c.Exec("COMMIT")
 }
 
 const updateScope = "UPDATE scope SET epoch=?,seq=?,hash=?,fence=?,next=? WHERE id=?"

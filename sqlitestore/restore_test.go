@@ -134,6 +134,24 @@ func TestDayOldBackup(t *testing.T) {
 	}
 }
 
+// What one store remembers of its last commit must not outlive another's.
+func TestTwoStoresTakeTurns(t *testing.T) {
+	dir := t.TempDir()
+	stores := []*sqlitestore.Store{open(t, dir), open(t, dir)}
+	var last cadre.Receipt
+	for i, turn := range []int{0, 0, 1, 0, 1, 1, 0} {
+		id := cadre.TaskID(fmt.Sprint(i + 1))
+		r := do(t, stores[turn], list, &cadre.TaskAdd{Subject: "in turn"})
+		if h := r.Head; h.Next != uint64(i)+2 || i > 0 && r.Events[0].Prev != last.Head.Hash {
+			t.Fatalf("task %s: the head went from %+v to %+v", id, last.Head, h)
+		}
+		last = do(t, stores[turn], list, &cadre.TaskClaim{ID: id})
+	}
+	if r := audit(t, stores[0]); len(r.Findings) > 0 {
+		t.Fatalf("%+v", r.Findings)
+	}
+}
+
 func TestLostDatabase(t *testing.T) {
 	dir := lived(t)
 	if err := os.Remove(filepath.Join(dir, "cadre.db")); err != nil {

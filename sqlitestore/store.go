@@ -51,6 +51,7 @@ type Store struct {
 	signals    signals
 	objects    objects
 	watch      watch
+	known      known
 
 	opening chan struct{}   // holds one while the first connection is made
 	ending  context.Context // ends with Close

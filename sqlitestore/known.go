@@ -1,0 +1,51 @@
+package sqlitestore
+
+import (
+	"cadre"
+	"cadre/internal/sqlite"
+)
+
+// known is what the last commit of this process left: as long as no other
+// connection commits, the next transaction need not read it again. It belongs to
+// whoever leads the queue.
+type known struct {
+	c       *sqlite.Conn // the connection that committed
+	version int64        // of the database, as that connection counts others' commits
+	scopes  map[cadre.Scope]*scope
+}
+
+// maxKnown is how many objects are remembered.
+const maxKnown = 2000
+
+const dataVersion = "PRAGMA data_version"
+
+// recall gives the scopes that a transaction knows from the start: those that the
+// last one left in the database just so.
+func (s *Store) recall(c *sqlite.Conn) (map[cadre.Scope]*scope, error) {
+	last := s.known
+	s.known = known{} // what this transaction does to them may be taken back
+	v, err := c.Row(dataVersion)
+	if err != nil {
+		return nil, err
+	}
+	s.known.version, err = number(v[0])
+	if err != nil || last.c != c || last.version != s.known.version {
+		return map[cadre.Scope]*scope{}, err
+	}
+	objects := 0
+	for name, sc := range last.scopes {
+		if sc.changed = false; sc.id == 0 || sc.missing != nil || sc.rebuild {
+			delete(last.scopes, name)
+		}
+		objects += len(sc.cache) + 1
+	}
+	if objects > maxKnown {
+		return map[cadre.Scope]*scope{}, nil
+	}
+	return last.scopes, nil
+}
+
+// remember keeps what a transaction knows, once it is durable.
+func (s *Store) remember(c *sqlite.Conn, scopes map[cadre.Scope]*scope) {
+	s.known.c, s.known.scopes = c, scopes
+}
