@@ -276,7 +276,7 @@ func (d *draft) answered(a *Ask) error {
 			}
 		}
 	case a.Kind == AskShutdown && a.State == AskApproved:
-		if err := d.depart(a.Member, "shut down"); err != nil {
+		if err := d.depart(a.Member, "shut down", d.me == LeadName); err != nil {
 			return err
 		}
 	case a.Kind == AskTakeover && a.State == AskApproved:

@@ -69,10 +69,21 @@ func (in *intake) wrote(o Object, by Actor) {
 	}
 }
 
+// clientLed says whether a client leads the team. What its own client did is no
+// news to such a lead, and every mail costs it a turn.
+func (in *intake) clientLed() (bool, error) {
+	lead, err := in.Member(LeadName)
+	return lead != nil && lead.Backend == BackendClient, err
+}
+
 // tell gives the lead one notice about everything that was left out or lost.
 func (in *intake) tell() error {
+	theirs, err := in.clientLed()
+	if err != nil {
+		return err
+	}
 	var parts []string
-	if len(in.deleted) > 0 {
+	if len(in.deleted) > 0 && !theirs {
 		parts = append(parts, fmt.Sprintf("another program deleted task %s; bring it back with: cadre task restore %s", listTasks(in.deleted), in.deleted[0].ID))
 	}
 	const most = 5
@@ -145,7 +156,11 @@ func (in *intake) team(f *ForeignTeam) error {
 		if m == nil || m.State == StateDeparted || m.Role == RoleLead || m.Backend != BackendClient {
 			continue // ours is put back into the file
 		}
-		if err := in.depart(name, "was taken out of the team by its client"); err != nil {
+		theirs, err := in.clientLed()
+		if err != nil {
+			return err
+		}
+		if err := in.depart(name, "was taken out of the team by its client", theirs); err != nil {
 			return err
 		}
 		in.wrote(m, f.By)

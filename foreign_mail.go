@@ -42,7 +42,14 @@ func (in *intake) mail(entries []ForeignMail, taken []MessageID) error {
 			ID: f.ID, From: f.From, To: f.To, Kind: f.Kind, Text: f.Text, Summary: f.Summary, Color: f.Color, Task: f.Task,
 			Raw: f.Raw, SentAt: f.SentAt.UTC(),
 		}
-		if f.Read || f.Kind == MessageIdle { // being idle is a state and waits for no reader
+		reader, err := in.Member(f.To)
+		if err != nil {
+			return err
+		}
+		// Being idle is a state and waits for no reader, except where a client's
+		// member reads: it sees the state in its mail only.
+		client := reader != nil && reader.Backend == BackendClient
+		if f.Read || f.Kind == MessageIdle && !client {
 			m = m.taken(in.now())
 		}
 		if err := in.means(f, m); err != nil {
@@ -83,18 +90,17 @@ func (in *intake) means(f *ForeignMail, m *Message) error {
 	if err != nil || from == nil || from.State == StateDeparted || from.Backend != BackendClient {
 		return err
 	}
-	lead, err := in.Member(LeadName)
+	theirs, err := in.clientLed() // a client's lead answers for itself
 	if err != nil {
 		return err
 	}
-	ours := lead != nil && lead.Backend != BackendClient // a client's lead answers for itself
 	switch f.Kind {
 	case MessageIdle:
 		return in.setMemberState(f.From, StateIdle, "its client says that it is idle")
 	case MessageShutdownResponse:
-		return in.shutdownAnswered(f, ours)
+		return in.shutdownAnswered(f, theirs)
 	case MessagePlanRequest, MessagePermRequest:
-		if !ours {
+		if theirs {
 			return nil
 		}
 		kind := AskPlan
@@ -111,8 +117,8 @@ func (in *intake) means(f *ForeignMail, m *Message) error {
 }
 
 // shutdownAnswered ends a member that agreed to, or records why it did not.
-func (in *intake) shutdownAnswered(f *ForeignMail, ours bool) error {
-	if !ours || f.Approved == nil {
+func (in *intake) shutdownAnswered(f *ForeignMail, theirs bool) error {
+	if theirs || f.Approved == nil {
 		return nil
 	}
 	open, err := collect(in.OpenAsks())
@@ -134,5 +140,5 @@ func (in *intake) shutdownAnswered(f *ForeignMail, ours bool) error {
 	if !*f.Approved {
 		return nil
 	}
-	return in.depart(f.From, "shut down")
+	return in.depart(f.From, "shut down", false)
 }

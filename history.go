@@ -73,7 +73,7 @@ func (d *draft) undo(e Event) error {
 		return refuse(RuleMove, "event %d cannot be undone: it is about %s", e.Seq, e.Object).hint("cadre log")
 	case *Member:
 		if e.Before == nil {
-			return d.depart(after.Name, "joining was undone")
+			return d.depart(after.Name, "joining was undone", d.me == LeadName)
 		}
 	case *Team:
 		if e.Before == nil {

@@ -186,14 +186,15 @@ func (v *MemberLeave) Decide(s Snap, c Command) ([]Event, error) {
 	if err := d.needMember(); err != nil {
 		return nil, err
 	}
-	if err := d.depart(name, "left the team"); err != nil {
+	if err := d.depart(name, "left the team", d.me == LeadName); err != nil {
 		return nil, err
 	}
 	return d.finish()
 }
 
-// depart ends a membership and gives the member's unfinished tasks back.
-func (d *draft) depart(name, why string) error {
+// depart ends a membership and gives the member's unfinished tasks back. The lead is
+// told which, unless it knows.
+func (d *draft) depart(name, why string, leadKnows bool) error {
 	if err := d.setMemberState(name, StateDeparted, why); err != nil {
 		return err
 	}
@@ -210,7 +211,7 @@ func (d *draft) depart(name, why string) error {
 		}
 		given = append(given, string(t.ID))
 	}
-	if len(given) == 0 || d.me == LeadName {
+	if len(given) == 0 || leadKnows {
 		return nil
 	}
 	return d.notice(LeadName, "", "%s %s; pending again: task %s", name, why, strings.Join(given, ", "))

@@ -197,7 +197,7 @@ func (v *TeamClose) Decide(s Snap, c Command) ([]Event, error) {
 		return nil, err
 	}
 	for _, name := range alive {
-		if err := d.depart(name, "left when the team was deleted"); err != nil {
+		if err := d.depart(name, "left when the team was deleted", d.me == LeadName); err != nil {
 			return nil, err
 		}
 	}

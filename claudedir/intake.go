@@ -29,6 +29,7 @@ type written struct {
 	at    time.Time        // when
 	data  []byte
 	known bool // the file had been projected or taken in before
+	ours  bool // what it held before was written by us
 }
 
 // intake is the other direction: what a file says that it did not say before.
@@ -205,10 +206,11 @@ func waitsFor(t *cadre.Task, id cadre.TaskID) bool {
 	return t != nil && t.Status != cadre.Deleted && slices.Contains(t.BlockedBy, id)
 }
 
-// past is what Cadre did to an object, newest first, and when the file was written.
+// past is what happened to an object, newest first, and when the file was written.
 type past struct {
 	events []cadre.Event
 	at     time.Time
+	files  bool // also what another file said counts, and a task that began so: we wrote it to this one
 }
 
 // mostPast bounds how far back a value is looked for.
@@ -237,7 +239,7 @@ func (p past) replaced(ever bool, within time.Duration, was func(*cadre.Task) bo
 		}
 		before, _ := e.Before.(*cadre.Task)
 		after, _ := e.After.(*cadre.Task)
-		if e.Door != door && before != nil && after != nil && was(before) && !was(after) {
+		if (p.files || e.Door != door && before != nil) && after != nil && was(before) && !was(after) {
 			return true
 		}
 	}
@@ -288,12 +290,14 @@ func sameJSON(a, b json.RawMessage) bool {
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// edges decides edge by edge, from either side.
+// edges decides edge by edge, from either side. An edge that one task's file shows
+// is written to the other's by us, where a writer may not have seen it yet.
 func (in *intake) edges(f *cadre.ForeignTask, w written, base, now *claudefile.Task, p past) (bool, error) {
 	was := &claudefile.Task{}
 	if base != nil {
 		was = base
 	}
+	p.files = w.ours
 	add, drop := differ(w.file.BlockedBy, was.BlockedBy, now.BlockedBy)
 	for _, id := range add {
 		if !p.replaced(base == nil, staleEdge, func(t *cadre.Task) bool { return waitsFor(t, cadre.TaskID(id)) }) {
@@ -312,6 +316,7 @@ func (in *intake) edges(f *cadre.ForeignTask, w written, base, now *claudefile.T
 			if err != nil {
 				return false, err
 			}
+			other.files = w.ours
 			wanted := slices.Contains(add, id)
 			if other.replaced(wanted && base == nil, staleEdge, func(t *cadre.Task) bool { return waitsFor(t, w.id) == wanted }) {
 				continue

@@ -344,7 +344,7 @@ func (p *pass) taskWritten(id cadre.TaskID, data []byte, stamp swapfile.Stamp, k
 		p.touched[id] = true // if the log knows the task, its file is made whole again
 		return
 	}
-	p.found = append(p.found, written{id: id, file: file, at: time.Unix(0, stamp.MTime), data: data, known: known.Mark&here != 0})
+	p.found = append(p.found, written{id: id, file: file, at: time.Unix(0, stamp.MTime), data: data, known: known.Mark&here != 0, ours: known.Mark&ours != 0})
 	p.slots[id] = now
 }
 
@@ -661,7 +661,7 @@ func (p *pass) lookAtOld(id cadre.TaskID, old *swapfile.Old, expected []byte, kn
 			return nil
 		}
 		if file, err := claudefile.ReadTask(data); err == nil {
-			p.found = append(p.found, written{id: id, file: file, at: time.Unix(0, stamp.MTime), data: data, known: known.Mark&here != 0})
+			p.found = append(p.found, written{id: id, file: file, at: time.Unix(0, stamp.MTime), data: data, known: known.Mark&here != 0, ours: known.Mark&ours != 0})
 			return nil
 		}
 		if time.Now().After(deadline) { // a write that never ended says nothing, but somebody may want to see it

@@ -480,6 +480,9 @@ func (t *teamFiles) write(p *pass) error {
 		errs = append(errs, p.replaceFile(t.dir, configName, configName, func(old []byte) ([]byte, error) { return p.configOf(w, old), nil }, p.lookAtConfig))
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.inboxes)) {
+		if box := w.inboxes[name]; box.client && len(box.unread)+len(box.read) == 0 {
+			continue // a client makes the inbox of its own member with the first mail
+		}
 		errs = append(errs, p.replaceFile(t.boxes, name+".json", inboxKey(name), func(old []byte) ([]byte, error) { return inboxOf(w.inboxes[name], name, old) },
 			func() error { return p.lookAtInbox(t.boxes, name) }))
 	}
