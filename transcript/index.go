@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -135,8 +136,8 @@ func (x *Index) forget(found map[string]fs.FileInfo) {
 	}
 }
 
-// changed lists the files that need reading, oldest first, and how many bytes that
-// may be. A file whose time of change is too near to the moment it was looked at is
+// changed lists the files that need reading, and how many bytes that may be. Those
+// written last come first: who has little time asks about the present. A file whose time of change is too near to the moment it was looked at is
 // looked at again: it may have changed without a trace.
 func (x *Index) changed(found map[string]fs.FileInfo) (names []string, total int64) {
 	for name, info := range found {
@@ -152,10 +153,7 @@ func (x *Index) changed(found map[string]fs.FileInfo) (names []string, total int
 		}
 	}
 	slices.SortFunc(names, func(a, b string) int {
-		if c := found[a].ModTime().Compare(found[b].ModTime()); c != 0 {
-			return c
-		}
-		return strings.Compare(a, b)
+		return cmp.Or(found[b].ModTime().Compare(found[a].ModTime()), cmp.Compare(a, b))
 	})
 	return names, total
 }

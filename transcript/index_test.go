@@ -274,13 +274,19 @@ func withSum(data []byte) []byte {
 func TestAnEndedUpdateGoesOnLater(t *testing.T) {
 	dir, state := t.TempDir(), t.TempDir()
 	for _, name := range []string{"a", "b", "c"} {
-		write(t, dir, "p/"+name+".jsonl", strings.Repeat(strings.ReplaceAll(lineA, "m1", "m"+name), 40_000))
+		p := write(t, dir, "p/"+name+".jsonl", strings.Repeat(strings.ReplaceAll(lineA, "m1", "m"+name), 40_000))
+		if name != "b" {
+			settle(t, p)
+		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	x := Open(dir, state)
 	err := x.Update(ctx, func(int64, int64) { cancel() })
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("Update() error = %v, want %v", err, context.Canceled)
+	}
+	if f := x.files["p/b.jsonl"]; len(x.files) != 1 || f == nil || f.Read == 0 {
+		t.Errorf("%d files were read, want the newest first", len(x.files))
 	}
 	y := Open(dir, state)
 	total := int64(3 * 40_000 * len(lineA))
