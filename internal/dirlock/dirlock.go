@@ -242,7 +242,9 @@ func (h *Held) Release() error {
 	h.timer.Stop()
 	err := h.look()
 	if err == nil {
-		err = h.dir.Root().Remove(h.lock)
+		if err = h.dir.Root().Remove(h.lock); errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%s: %w", h.lock, ErrLost)
+		}
 	}
 	return errors.Join(err, h.queue.Release(), h.queue.Close())
 }

@@ -67,13 +67,14 @@ func Exchange(d *Dir, name string, data []byte) (now Stamp, old *Old, err error)
 		old, err = d.replace(t.name, name)
 	} else if err == nil {
 		if old, err = d.keep(t.name); err != nil {
-			if back := d.swap(t.name, name); back != nil {
-				return Stamp{}, nil, errors.Join(err, back)
-			}
+			err = errors.Join(err, d.swap(t.name, name))
 		}
 	}
 	if err != nil {
-		d.root.Remove(t.name)
+		// Only what is ours: the second writer may have replaced it while it was in place.
+		if s, _, e := lstat(d, t.name); e == nil && s.Ino == t.stamp.Ino {
+			d.root.Remove(t.name)
+		}
 		return Stamp{}, nil, err
 	}
 	return t.placed(), old, nil
