@@ -24,7 +24,8 @@ test: needs lint unit ## everything CI runs: lint, race detector, shuffle, small
 
 .PHONY: needs
 needs:
-	@scripts/need gcc strace
+	@scripts/need gcc strace nodejs npm
+	@scripts/proper-lockfile
 
 .PHONY: lint
 lint: ## formatting, vet, staticcheck, tidy, builds for linux, darwin and windows

@@ -14,7 +14,7 @@ import (
 )
 
 // faulty are the system calls that change something on the disk.
-const faulty = "write,pwrite64,pwritev,pwritev2,fsync,fdatasync,rename,renameat,renameat2,mkdir,mkdirat,ftruncate,truncate,unlink,unlinkat,link,linkat,fchmod,openat"
+const faulty = "write,pwrite64,pwritev,pwritev2,fsync,fdatasync,rename,renameat,renameat2,mkdir,mkdirat,ftruncate,truncate,unlink,unlinkat,link,linkat,fchmod,utimensat,openat"
 
 // faults are what is done to one of them.
 var faults = []string{"signal=KILL", "error=EIO", "error=ENOSPC"}

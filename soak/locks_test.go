@@ -58,7 +58,11 @@ func lockUntilKilled(args []string) error {
 		}
 		if err == nil {
 			err = say("B")
-			time.Sleep(rand.N(time.Millisecond))
+			inside := time.Millisecond
+			if rand.N(20) == 0 {
+				inside = 30 * time.Millisecond // long enough for the test to meet it there
+			}
+			time.Sleep(rand.N(inside))
 			err = errors.Join(err, say("E"))
 		}
 		if err != nil {
@@ -220,10 +224,17 @@ func (c *crowd) wait(enough func() bool) {
 	}
 }
 
-// victim is who came in last, or anybody.
+// victim is who has been inside for a moment, or anybody.
 func (c *crowd) victim(holder bool) string {
-	c.look()
-	if _, lives := c.all[c.seen.last]; lives && holder {
+	c.t.Helper()
+	if holder {
+		c.wait(func() bool {
+			last := c.seen.last
+			time.Sleep(2 * time.Millisecond)
+			c.look()
+			_, inside := c.seen.inside[last]
+			return inside && last == c.seen.last && c.all[last] != nil
+		})
 		return c.seen.last
 	}
 	for name := range c.all {

@@ -22,8 +22,24 @@ import (
 // longer than any command needs, also while 64 others want the same lock.
 const patience = 60 * time.Second
 
-// TestMain removes what the tests built.
+// parts are what the test binary does as a process of its own, instead of running
+// tests, when it is called with one of these names.
+var parts = map[string]func(args []string) error{
+	"lock":      lockUntilKilled,
+	"lock-once": lockOnce,
+	"swap":      swapUntilKilled,
+	"swap-once": swapOnce,
+}
+
+// TestMain plays a part, or runs the tests and removes what they built.
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && parts[os.Args[1]] != nil {
+		if err := parts[os.Args[1]](os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	code := m.Run()
 	if built.dir != "" {
 		os.RemoveAll(built.dir)

@@ -24,7 +24,7 @@ const options = {
       continue;
     }
     say('B');
-    await pause(1);
+    await pause(Math.random() < 0.05 ? 30 : 1); // now and then long enough for the test to meet it there
     say('E');
     await release().catch(() => say('L'));
     await pause(3);
