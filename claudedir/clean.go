@@ -8,68 +8,95 @@ import (
 	"cadre/internal/swapfile"
 )
 
-// clean says, taking no lock, whether the files behind some reads are what the log
-// says: nobody wrote to them since, and nothing waits to be written.
-func (s *Store) clean(scope cadre.Scope, r *reads, head cadre.Head) (bool, error) {
+// checker finds out, taking no lock, whether the files behind some reads are what
+// the log says. It begins while the reading goes on: looking at 10,000 files takes
+// as long as reading 10,000 tasks.
+type checker struct {
+	p       *pass
+	batches chan []cadre.TaskID // nil until there are many
+	dirty   chan bool           // the answer about the batches
+}
+
+// batchSize is from how many tasks on they are looked at on the side, and how many
+// at a time.
+const batchSize = 256
+
+// check begins. The checker must be closed.
+func (s *Store) check(scope cadre.Scope) (*checker, error) {
 	m, err := loadMemory(s.memory, scope)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	defer m.close()
+	c := &checker{p: &pass{Store: s, scope: scope, mem: m}}
+	was := m.List
+	if err := c.p.openList(false); err != nil {
+		c.close()
+		return nil, err
+	}
+	m.List = was
+	return c, nil
+}
+
+func (c *checker) close() {
+	if c.batches != nil {
+		close(c.batches)
+		<-c.dirty
+	}
+	c.p.close()
+}
+
+// add looks at some tasks while the reader goes on.
+func (c *checker) add(tasks []cadre.TaskID) {
+	if c.p.list == nil {
+		return
+	}
+	if c.batches == nil {
+		c.batches, c.dirty = make(chan []cadre.TaskID, 64), make(chan bool, 1)
+		go c.work()
+	}
+	c.batches <- tasks
+}
+
+func (c *checker) work() {
+	known, err := c.p.mem.table()
+	dirty := err != nil
+	for tasks := range c.batches {
+		for _, id := range tasks {
+			dirty = dirty || !c.p.taskClean(id, known.task(id))
+		}
+	}
+	c.dirty <- dirty
+}
+
+// clean says whether nobody wrote to the files behind the reads, and nothing waits
+// to be written. It ends the checker's work.
+func (c *checker) clean(r *reads, head cadre.Head) (bool, error) {
+	m := c.p.mem
 	if (m.Seq != head.Seq || m.Epoch != head.Epoch) && (head.Seq > 0 || m.Seq > 0) {
 		return false, nil
 	}
-	p := &pass{Store: s, scope: scope, mem: m}
-	defer p.close()
-	was := m.List
-	if err := p.openList(false); err != nil {
-		return false, err
-	}
-	if p.list == nil && was {
+	if c.p.list == nil && m.List {
 		return false, nil
 	}
-	if p.list != nil {
-		if moved, _, err := p.moved(); moved || err != nil {
+	if c.p.list != nil {
+		if moved, _, err := c.p.moved(); moved || err != nil {
 			return false, err
 		}
-		if ok, err := p.tasksClean(r.tasks); !ok || err != nil {
-			return false, err
-		}
-	}
-	return p.teamClean(r)
-}
-
-// severalTasks is from how many on all slots are read at once.
-const severalTasks = 64
-
-func (p *pass) tasksClean(tasks []cadre.TaskID) (bool, error) {
-	if len(tasks) < severalTasks {
-		for _, id := range tasks {
-			known, err := p.mem.task(id)
-			if err != nil {
+		for _, id := range r.tasks {
+			known, err := m.task(id)
+			if err != nil || !c.p.taskClean(id, known) {
 				return false, err
 			}
-			if !p.taskClean(id, known) {
+		}
+		if c.batches != nil {
+			close(c.batches)
+			c.batches = nil
+			if <-c.dirty {
 				return false, nil
 			}
 		}
-		return true, nil
 	}
-	known, err := p.mem.table()
-	if err != nil {
-		return false, err
-	}
-	seen := make(map[cadre.TaskID]bool, len(tasks))
-	for _, id := range tasks {
-		if seen[id] {
-			continue
-		}
-		seen[id] = true
-		if !p.taskClean(id, known.task(id)) {
-			return false, nil
-		}
-	}
-	return true, nil
+	return c.p.teamClean(r)
 }
 
 func (p *pass) taskClean(id cadre.TaskID, known slot) bool {

@@ -13,9 +13,17 @@ type reads struct {
 	cadre.Source
 	next uint64 // the next task id, where ids were reserved; else 0
 
+	check *checker // looks at the files on the side where there are many; else nil
+
 	tasks   []cadre.TaskID
+	given   bool // some were given to the checker
 	inboxes map[string]bool
 	team    bool
+}
+
+// files says which files are behind what was read.
+func (r *reads) files() look {
+	return look{tasks: r.tasks, inboxes: r.inboxes, team: r.team, all: r.given}
 }
 
 func (r *reads) Head() cadre.Head {
@@ -59,6 +67,10 @@ func (r *reads) note(ref cadre.Ref) {
 	switch ref.Kind {
 	case cadre.KindTask:
 		r.tasks = append(r.tasks, cadre.TaskID(ref.ID))
+		if len(r.tasks) == batchSize && r.check != nil {
+			r.check.add(r.tasks)
+			r.tasks, r.given = make([]cadre.TaskID, 0, batchSize), true
+		}
 	case cadre.KindTeam, cadre.KindMember:
 		r.team = true
 	}

@@ -163,46 +163,50 @@ func (s *Store) View(ctx context.Context, scope cadre.Scope, look func(cadre.Sna
 		return s.Store.View(ctx, scope, look)
 	}
 	for range rounds {
-		var r *reads
-		var head cadre.Head
-		err := s.Store.View(ctx, scope, func(snap cadre.Snap) error {
-			r = &reads{Source: snap.Source}
-			head = snap.Head()
-			return look(cadre.Snap{Source: r})
-		})
-		if r == nil {
-			return err // an archived scope has no files
-		}
-		if changed := s.refresh(ctx, scope, r, head); !changed {
+		changed, err := s.look(ctx, scope, look)
+		if !changed {
 			return err
 		}
 	}
 	return s.Store.View(ctx, scope, look)
 }
 
+// look shows a scope once, and takes in what changed in the files behind what was
+// looked at. It says whether the log changed by that.
+func (s *Store) look(ctx context.Context, scope cadre.Scope, look func(cadre.Snap) error) (changed bool, err error) {
+	there, fault := s.open(false)
+	if fault != nil || !there {
+		s.warn(scope, fault)
+		return false, s.Store.View(ctx, scope, look)
+	}
+	c, fault := s.check(scope)
+	if fault != nil {
+		s.warn(scope, fault)
+		return false, s.Store.View(ctx, scope, look)
+	}
+	defer c.close()
+	var r *reads
+	var head cadre.Head
+	err = s.Store.View(ctx, scope, func(snap cadre.Snap) error {
+		r = &reads{Source: snap.Source, check: c}
+		head = snap.Head()
+		return look(cadre.Snap{Source: r})
+	})
+	if r == nil {
+		return false, err // an archived scope has no files
+	}
+	clean, fault := c.clean(r, head)
+	if fault == nil && !clean {
+		var after cadre.Head
+		after, fault = s.sync(ctx, scope, r.files())
+		changed = fault == nil && (after.Seq != head.Seq || after.Epoch != head.Epoch)
+	}
+	s.warn(scope, fault)
+	return changed, err
+}
+
 // rounds bounds how often something is tried again because files changed under it.
 const rounds = 5
-
-// refresh takes in what changed in the files behind some reads, and says whether
-// the log changed by that.
-func (s *Store) refresh(ctx context.Context, scope cadre.Scope, r *reads, head cadre.Head) bool {
-	there, err := s.open(false)
-	if err == nil && !there {
-		return false
-	}
-	if err == nil {
-		var clean bool
-		if clean, err = s.clean(scope, r, head); clean && err == nil {
-			return false
-		}
-	}
-	var after cadre.Head
-	if err == nil {
-		after, err = s.sync(ctx, scope, look{tasks: r.tasks, inboxes: r.inboxes, team: r.team})
-	}
-	s.warn(scope, err)
-	return err == nil && (after.Seq != head.Seq || after.Epoch != head.Epoch)
-}
 
 // Update takes in what the decision reads, reserves the ids it needs, has the
 // store decide and append, and writes the files.
@@ -267,20 +271,13 @@ var errReserve = errors.New("more tasks are made than ids were reserved")
 // makes. Refusals are left to the store, which knows repeated commands.
 func (s *Store) prepare(ctx context.Context, scope cadre.Scope, decide cadre.Decide) (need int, err error) {
 	for range rounds {
-		r := &reads{}
-		var head cadre.Head
-		err := s.Store.View(ctx, scope, func(snap cadre.Snap) error {
-			*r = reads{Source: snap.Source}
-			head = snap.Head()
-			events, _ := decide(cadre.Snap{Source: r})
+		changed, err := s.look(ctx, scope, func(snap cadre.Snap) error {
+			events, _ := decide(snap)
 			need = created(events)
 			return nil
 		})
-		if err != nil {
-			return 0, err
-		}
-		if changed := s.refresh(ctx, scope, r, head); !changed {
-			break
+		if err != nil || !changed {
+			return need, err
 		}
 	}
 	return need, nil
