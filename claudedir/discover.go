@@ -35,7 +35,7 @@ func (s *Store) discover(ctx context.Context) error {
 	var errs []error
 	for scope := range folders {
 		switch where, ok := known[scope]; {
-		case ok && where == cadre.Live:
+		case ok && (where == cadre.Live || s.LookOnly):
 		case ok:
 			err = s.revive(ctx, scope)
 		case s.aliasOf(scope) != "":
@@ -47,13 +47,19 @@ func (s *Store) discover(ctx context.Context) error {
 		}
 	}
 	for scope, where := range known {
-		if where == cadre.Live && kept(scope) && !folders[scope] {
+		if where == cadre.Live && !s.LookOnly && kept(scope) && !folders[scope] {
 			if _, err := s.sync(ctx, scope, look{}); err != nil && !errors.Is(err, cadre.ErrNotFound) {
 				errs = append(errs, fmt.Errorf("%s: %w", scope, err))
 			}
 		}
 	}
 	return joinErr(errs)
+}
+
+// Has says whether the client's folder has a team or a task of a scope.
+func (s *Store) Has(scope cadre.Scope) bool {
+	there, err := s.open(false)
+	return err == nil && there && (s.exists("teams/"+string(scope)+"/"+configName) || s.hasTask(string(scope)))
 }
 
 // folders gives the scopes that have a team or a task in the client's folder.

@@ -32,11 +32,18 @@ func (p *program) openInput(name string) (io.ReadCloser, error) {
 
 // importFile is the import verb on the command line: its tasks come from a file.
 type importFile struct {
-	File string `json:"file" arg:"FILE" help:"JSON Lines: one task a line; - reads standard input"`
-	Key  string `json:"key,omitempty" help:"the same key again creates nothing and answers the same"`
+	File       string `json:"file,omitempty" arg:"[FILE]" help:"JSON Lines: one task a line; - reads standard input"`
+	Key        string `json:"key,omitempty" help:"the same key again creates nothing and answers the same"`
+	FromClaude string `json:"fromClaude,omitempty" help:"a Claude Code folder of another place, whose teams and lists are taken over whole"`
 }
 
 func (v *importFile) read(p *program) (any, error) {
+	if (v.File == "") == (v.FromClaude == "") {
+		return nil, usage("cadre import plan.jsonl", "give a file, or with --from-claude a folder")
+	}
+	if v.FromClaude != "" {
+		return &takeOver{program: p, dir: v.FromClaude}, nil
+	}
 	in, err := p.openInput(v.File)
 	if err != nil {
 		return nil, err

@@ -84,7 +84,7 @@ func otherRenderer(name string) func(*page, any) {
 	case "gc":
 		return as((*page).collected)
 	case "import":
-		return as((*page).imported)
+		return (*page).importedOrTaken
 	case "export":
 		return as((*page).export)
 	case "backup":
@@ -120,6 +120,19 @@ func openCount(tasks map[cadre.Status]int) string {
 }
 
 func (pg *page) backedUp(b *coord.BackedUp) { pg.printf("%s\n", line(b.Path)) }
+
+// importedOrTaken tells of tasks from a file, or of teams from a folder.
+func (pg *page) importedOrTaken(answer any) {
+	lines, ok := answer.([]*coord.TeamLine)
+	switch {
+	case !ok:
+		as((*page).imported)(pg, answer)
+	case len(lines) == 0:
+		pg.printf("nothing was taken over\n")
+	default:
+		pg.teamList(lines)
+	}
+}
 
 func (pg *page) imported(v *cadre.Imported) {
 	if len(v.IDs) == 0 {

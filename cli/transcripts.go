@@ -13,6 +13,7 @@ import (
 // transcripts is what Claude Code's transcripts tell, read when it is first asked for.
 type transcripts struct {
 	*program
+	dir   string // Claude Code's folder, where it is not the one that is used here
 	state string // a folder for the index; empty keeps none
 	index *transcript.Index
 	fresh time.Time // when it was last read
@@ -22,9 +23,12 @@ type transcripts struct {
 // as it gets, and goes on from there the next time.
 func (t *transcripts) read(ctx context.Context) error {
 	if t.index == nil {
-		dir, err := t.claudeDir()
-		if err != nil {
-			return err
+		dir := t.dir
+		if dir == "" {
+			var err error
+			if dir, err = t.claudeDir(); err != nil {
+				return err
+			}
 		}
 		t.index = transcript.Open(filepath.Join(dir, "projects"), t.state)
 	}

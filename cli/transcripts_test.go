@@ -72,3 +72,42 @@ func TestATeamThatItsClientErasedComesBack(t *testing.T) {
 		t.Errorf("the lead spent %+v", lead.Spent)
 	}
 }
+
+func TestAFolderFromAnotherPlaceIsTakenOver(t *testing.T) {
+	theirs := t.TempDir()
+	for path, content := range map[string]string{
+		"tasks/docs/3.json":      `{"id":"3","subject":"from there","description":"","status":"completed","owner":"bob","blocks":[],"blockedBy":[]}`,
+		"tasks/other/1.json":     `{"id":"1","subject":"a list","description":"","status":"pending","blocks":[],"blockedBy":[]}`,
+		"tasks/taken/1.json":     `{"id":"1","subject":"theirs","description":"","status":"pending","blocks":[],"blockedBy":[]}`,
+		"teams/docs/config.json": `{"name":"docs","createdAt":1000,"leadAgentId":"team-lead@docs","leadSessionId":"s","members":[{"agentId":"team-lead@docs","name":"team-lead","joinedAt":1000,"tmuxPaneId":"","cwd":"","subscriptions":[]}]}`,
+	} {
+		path = filepath.Join(theirs, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ours := t.TempDir()
+	cadreOn := onMachine(t, ours)
+	cadreOn("task", "add", "ours", "--scope", "taken")
+	var lines []*coord.TeamLine
+	if err := json.Unmarshal([]byte(cadreOn("import", "--from-claude", theirs, "--json")), &lines); err != nil {
+		t.Fatal(err)
+	}
+	if len(lines) != 2 {
+		t.Fatalf("took over %d", len(lines))
+	}
+	if got := cadreOn("task", "list", "--scope", "taken", "--json"); strings.Contains(got, "theirs") || !strings.Contains(got, "ours") {
+		t.Errorf("a taken name became %s", got)
+	}
+	for _, path := range []string{"tasks/docs/3.json", "tasks/other/1.json", "teams/docs/config.json"} {
+		if _, err := os.Stat(filepath.Join(ours, path)); err != nil {
+			t.Error(err)
+		}
+	}
+	if entries, _ := os.ReadDir(filepath.Join(theirs, "tasks/docs")); len(entries) != 1 {
+		t.Errorf("their folder was written to: %v", entries)
+	}
+}
