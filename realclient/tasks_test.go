@@ -68,10 +68,10 @@ func said(v any) string {
 }
 
 // tasks is a list in lines: id, status and state, subject, owner.
-func (m *machine) tasks(list string, flags ...string) string {
+func (m *machine) tasks(list string) string {
 	m.Helper()
 	var out []string
-	for _, t := range get[[]task](m, append([]string{"task", "list", "--scope", list}, flags...)...) {
+	for _, t := range get[[]task](m, "task", "list", "--scope", list) {
 		out = append(out, strings.TrimSpace(fmt.Sprintf("%s %s %s %s %s", t.ID, t.Status, t.State, t.Subject, t.Owner)))
 	}
 	return strings.Join(out, "\n")
@@ -112,49 +112,57 @@ func TestClientWorksOnTasksOfCadre(t *testing.T) {
 	})
 }
 
-// TestCadreRecordsWhatTheClientDoes follows a session through its own tools: every
-// change is in the log, under the name of the session that made it.
-func TestCadreRecordsWhatTheClientDoes(t *testing.T) {
-	both(t, func(m *machine) {
-		m.used()
-		agent := m.model.talk("Plan the work")
-		end := m.headless(session, "Plan the work", "CLAUDE_CODE_TASK_LIST_ID=shared")
-		agent.use("TaskCreate", object{"subject": "Outline", "description": "one page"})
-		agent.use("TaskCreate", object{"subject": "Chapters", "description": "ten"})
-		agent.use("TaskCreate", object{"subject": "Mistake", "description": "none"})
-		m.cadre("task", "list", "--scope", "shared")
-		agent.use("TaskUpdate", object{"taskId": "2", "addBlockedBy": []string{"1"}})
-		m.cadre("task", "list", "--scope", "shared")
-		agent.use("TaskUpdate", object{"taskId": "1", "status": "in_progress", "owner": "coder"})
-		m.cadre("task", "list", "--scope", "shared")
-		agent.use("TaskUpdate", object{"taskId": "3", "status": "deleted"})
-		m.cadre("task", "list", "--scope", "shared")
-		agent.use("TaskUpdate", object{"taskId": "1", "status": "completed"})
-		want(m, "cadre's list", m.tasks("shared"), "1 completed done Outline coder\n2 pending ready Chapters")
-		want(m, "cadre's id after the client's", m.cadre("task", "add", "Index", "--scope", "shared"), "4")
-		want(m, "the client's id after cadre's", agent.use("TaskCreate", object{"subject": "Cover", "description": "blue"}), "Task #5 created successfully: Cover")
-		agent.say("done")
-		end()
+// TestCadreRecordsASession follows a session through its own tools: every change is
+// in the log, under the name of the session that made it.
+func TestCadreRecordsASession(t *testing.T) {
+	both(t, func(m *machine) { m.records(session) })
+}
 
-		two := read[map[string]any](m, "claude", "tasks", "shared", "2.json")
-		two["owner"] = "bob" // a program that tells nobody
-		m.write(two, "claude", "tasks", "shared", "2.json")
-		want(m, "the history", strings.Join(m.taskLog("shared"), "\n"), strings.Join([]string{
-			"session: 1 subject=Outline status=pending",
-			"session: 2 subject=Chapters status=pending",
-			"session: 3 subject=Mistake status=pending",
-			"session: 2 blockedBy=1",
-			"session: 1 status=in_progress owner=coder",
-			"session: 3 status=deleted",
-			"session: 1 status=completed",
-			"operator: 4 subject=Index status=pending",
-			"session: 5 subject=Cover status=pending",
-			"external: 2 owner=bob",
-		}, "\n"))
-		events := get[[]event](m, "log", "--limit", "0", "--scope", "shared")
-		if slices.ContainsFunc(events, func(e event) bool { return e.Actor.Kind == "session" && e.Actor.Session != session }) {
-			m.Errorf("a change has another session's name: %+v", events)
-		}
-		m.cadre("audit", "verify")
-	})
+// TestCadreRecordsASharedList does the same with a list that the session was told to
+// use, of which its transcript says nothing.
+func TestCadreRecordsASharedList(t *testing.T) {
+	both(t, func(m *machine) { m.records("shared", "CLAUDE_CODE_TASK_LIST_ID=shared") })
+}
+
+func (m *machine) records(list string, env ...string) {
+	m.used()
+	agent := m.model.talk("Plan the work")
+	end := m.headless(session, "Plan the work", env...)
+	agent.use("TaskCreate", object{"subject": "Outline", "description": "one page"})
+	agent.use("TaskCreate", object{"subject": "Chapters", "description": "ten"})
+	agent.use("TaskCreate", object{"subject": "Mistake", "description": "none"})
+	m.tasks(list)
+	agent.use("TaskUpdate", object{"taskId": "2", "addBlockedBy": []string{"1"}})
+	m.tasks(list)
+	agent.use("TaskUpdate", object{"taskId": "1", "status": "in_progress", "owner": "coder"})
+	m.tasks(list)
+	agent.use("TaskUpdate", object{"taskId": "3", "status": "deleted"})
+	m.tasks(list)
+	agent.use("TaskUpdate", object{"taskId": "1", "status": "completed"})
+	want(m, "cadre's list", m.tasks(list), "1 completed done Outline coder\n2 pending ready Chapters")
+	want(m, "cadre's id after the client's", m.cadre("task", "add", "Index", "--scope", list), "4")
+	want(m, "the client's id after cadre's", agent.use("TaskCreate", object{"subject": "Cover", "description": "blue"}), "Task #5 created successfully: Cover")
+	agent.say("done")
+	end()
+
+	two := read[map[string]any](m, "claude", "tasks", list, "2.json")
+	two["owner"] = "bob" // a program that tells nobody
+	m.write(two, "claude", "tasks", list, "2.json")
+	want(m, "the history", strings.Join(m.taskLog(list), "\n"), strings.Join([]string{
+		"session: 1 subject=Outline status=pending",
+		"session: 2 subject=Chapters status=pending",
+		"session: 3 subject=Mistake status=pending",
+		"session: 2 blockedBy=1",
+		"session: 1 status=in_progress owner=coder",
+		"session: 3 status=deleted",
+		"session: 1 status=completed",
+		"operator: 4 subject=Index status=pending",
+		"session: 5 subject=Cover status=pending",
+		"external: 2 owner=bob",
+	}, "\n"))
+	events := get[[]event](m, "log", "--limit", "0", "--scope", list)
+	if slices.ContainsFunc(events, func(e event) bool { return e.Actor.Kind == "session" && e.Actor.Session != session }) {
+		m.Errorf("a change has another session's name: %+v", events)
+	}
+	m.cadre("audit", "verify")
 }
