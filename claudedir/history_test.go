@@ -226,3 +226,25 @@ func TestAnUnchangedFileIsNotWritten(t *testing.T) {
 	}
 	w.check()
 }
+
+// A process was killed between replacing a file and looking at what it replaced,
+// which somebody had just written to.
+func TestWhatACrashLeftIsStillTakenIn(t *testing.T) {
+	w := newWorld(t)
+	id := w.add("words")
+	o, err := claudefile.Parse(w.read(w.taskPath(id)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Set("owner", "bob")
+	left := w.path("tasks", string(list), ".cadre-1x2y.1.json.tmp")
+	w.write(left, string(o.Bytes()))
+	at := time.Now().Add(-time.Minute)
+	if err := os.Chtimes(left, at, at); err != nil {
+		t.Fatal(err)
+	}
+	w.ids()
+	if got := w.task(id).Owner; got != "" || w.gone(left) {
+		t.Fatalf("a fresh leftover was touched: owner %q", got) // its ctime is of now: somebody may be at work
+	}
+}

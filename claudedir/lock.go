@@ -16,7 +16,14 @@ func (p *pass) underListLock(do func() error) error { return p.underLock(p.list,
 // up at once when it finds a lock held, so where one is about we hold locks for a
 // tenth of the time at most.
 func (p *pass) underLock(dir *swapfile.Dir, name string, do func() error) error {
-	held, err := dirlock.Lock(p.ctx, dir, name, dirlock.Options{Queue: filepath.Join(p.Memory, string(p.scope)+".queue")})
+	queue := string(p.scope) + ".queue" // one for each folder, so that it knows a lock that a crash left there
+	switch dir {
+	case p.team.dir:
+		queue = string(p.scope) + ".team-queue"
+	case p.team.boxes:
+		queue = string(p.scope) + ".inbox-queue"
+	}
+	held, err := dirlock.Lock(p.ctx, dir, name, dirlock.Options{Queue: filepath.Join(p.Memory, queue)})
 	if err != nil {
 		return err
 	}

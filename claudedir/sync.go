@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"cadre"
@@ -205,6 +206,9 @@ func (p *pass) lookAtList(l look) error {
 		if err := p.lookAtNames(l, candidates); err != nil {
 			return err
 		}
+		if err := p.sweep(); err != nil {
+			return err
+		}
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(candidates), cadre.TaskID.Compare) {
 		if err := p.inspect(id); err != nil {
@@ -243,6 +247,30 @@ func (p *pass) lookAtNames(l look, candidates map[cadre.TaskID]bool) error {
 		}
 	}
 	return nil
+}
+
+// leftover is how old a temporary file must be to be one that a crash left.
+const leftover = 10 * time.Second
+
+// sweep removes what a crash left in the list. It may be a file that was replaced
+// and never looked at, with the only copy of what somebody wrote: so it is looked
+// at now.
+func (p *pass) sweep() error {
+	left := func(name string) bool { return strings.HasPrefix(name, ".cadre-") }
+	if p.LookOnly || !slices.ContainsFunc(p.names, left) {
+		return nil
+	}
+	return swapfile.Sweep(p.list, leftover, func(name string, old *swapfile.Old) error {
+		id, ok := taskName(name)
+		data, stamp, err := old.Read(claudefile.MaxFile)
+		if !ok || err != nil {
+			return nil
+		}
+		if file, err := claudefile.ReadTask(data); err == nil {
+			p.found = append(p.found, written{id: id, file: file, at: time.Unix(0, stamp.MTime), data: data, known: true})
+		}
+		return nil
+	})
 }
 
 // moved says whether names may have come or gone since they were last read.
