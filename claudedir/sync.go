@@ -250,7 +250,7 @@ func (p *pass) lookAtNames(l look, candidates map[cadre.TaskID]bool) error {
 }
 
 // leftover is how old a temporary file must be to be one that a crash left.
-const leftover = 10 * time.Second
+var leftover = 10 * time.Second
 
 // sweep removes what a crash left in the list. It may be a file that was replaced
 // and never looked at, with the only copy of what somebody wrote: so it is looked
