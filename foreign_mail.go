@@ -2,6 +2,7 @@ package cadre
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"time"
 )
@@ -141,4 +142,45 @@ func (in *intake) shutdownAnswered(f *ForeignMail, theirs bool) error {
 		return nil
 	}
 	return in.depart(f.From, "shut down", false)
+}
+
+// MailSeen is what readers' own transcripts tell about mail that their clients
+// took: that it was shown to them, or that it never was.
+type MailSeen struct {
+	Shown map[MessageID]time.Time
+	Lost  []MessageID
+}
+
+// Decide confirms what was shown and sends again, once, what was lost.
+func (v *MailSeen) Decide(s Snap, c Command) ([]Event, error) {
+	d := newDraft(s, c)
+	for _, id := range slices.Sorted(maps.Keys(v.Shown)) {
+		m, err := d.Message(id)
+		if err != nil {
+			return nil, err
+		}
+		if m == nil || m.ConfirmedAt != nil {
+			continue
+		}
+		next, at := m.Clone(), v.Shown[id].UTC()
+		next.ConfirmedAt = &at
+		d.put(m, next)
+	}
+	for _, id := range v.Lost {
+		m, err := d.Message(id)
+		if err != nil {
+			return nil, err
+		}
+		if m == nil || m.Dead != "" || m.Again != "" || m.ConfirmedAt != nil {
+			continue
+		}
+		again := &Message{From: m.From, To: m.To, Kind: m.Kind, Text: m.Text, Summary: m.Summary, Task: m.Task, Ask: m.Ask, Again: m.ID}
+		if err := d.post(again); err != nil {
+			return nil, err
+		}
+		next := m.Clone()
+		next.Dead = "its reader's client took it and never showed it; sent again as " + string(again.ID)
+		d.put(m, next)
+	}
+	return d.finish()
 }

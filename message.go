@@ -40,6 +40,8 @@ type Message struct {
 	SentAt      time.Time       `json:"sentAt"`
 	DeliveredAt *time.Time      `json:"deliveredAt,omitempty"`
 	ReadAt      *time.Time      `json:"readAt,omitempty"`
+	ConfirmedAt *time.Time      `json:"confirmedAt,omitempty"` // its reader's own transcript shows it
+	Again       MessageID       `json:"again,omitempty"`       // the message that this one repeats
 	ActedAt     *time.Time      `json:"actedAt,omitempty"`
 	Dead        string          `json:"dead,omitempty"` // why it can never arrive
 }

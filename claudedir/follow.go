@@ -54,12 +54,17 @@ func (s *Store) follow(ctx context.Context, scope cadre.Scope) {
 		defer watcher.Close()
 		events, lost = watcher.Events, watcher.Errors
 	}
+	var confirmed time.Time
 	for ctx.Err() == nil {
 		if err == nil {
 			s.watchFolders(watcher, scope)
 		}
 		began := time.Now()
 		s.warn(scope, s.Refresh(ctx, scope))
+		if time.Since(confirmed) > confirmEvery {
+			confirmed = time.Now()
+			s.warn(scope, s.confirm(ctx, scope))
+		}
 		pause := time.NewTimer(max(rescan, rescanShare*time.Since(began)))
 		for hearing := true; hearing; {
 			select {

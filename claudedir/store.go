@@ -23,6 +23,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"cadre"
 	"cadre/internal/flock"
@@ -31,11 +32,13 @@ import (
 // door is how the events of an intake say where they came from.
 const door = "file"
 
-// Authors says who wrote something into a file, from what clients keep about
-// themselves.
+// Authors says who wrote something into a file and who read something in it, from
+// what clients keep about themselves.
 type Authors interface {
 	// Who is behind a change of a task at about a time; false where nothing tells.
 	Who(scope cadre.Scope, change cadre.ForeignTask, atUnixNano int64) (cadre.Actor, bool)
+	// Shown says when a message was shown to the one it is for.
+	Shown(cadre.Scope, *cadre.Message) (time.Time, bool)
 }
 
 // Options are what a Store needs to know.

@@ -28,6 +28,7 @@ type world struct {
 	state string
 	clock time.Time // zero: the real one
 	warns []string
+	who   claudedir.Authors
 }
 
 const list cadre.Scope = "docs"
@@ -41,7 +42,7 @@ func newWorld(t *testing.T) *world {
 // open makes a new Store over the same state, as another process would.
 func (w *world) open() *claudedir.Store {
 	w.store = claudedir.New(w.inner, claudedir.Options{
-		Dir: w.dir, Memory: w.state, Now: w.now,
+		Dir: w.dir, Memory: w.state, Now: w.now, Who: w.who,
 		Warn: func(format string, args ...any) { w.warns = append(w.warns, fmt.Sprintf(format, args...)) },
 	})
 	return w.store

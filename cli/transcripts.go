@@ -92,12 +92,11 @@ const (
 // Who says who is behind a change of a task: the one whose tool calls explain all
 // of it.
 func (t *transcripts) Who(scope cadre.Scope, f cadre.ForeignTask, at int64) (cadre.Actor, bool) {
-	if time.Since(t.fresh) > goodEnough {
-		ctx, cancel := context.WithTimeout(context.Background(), askFor)
-		defer cancel()
-		_ = t.read(ctx) // what could not be read tells nothing
-	}
+	t.glance()
 	who, when := "", time.Unix(0, at)
+	if t.index == nil {
+		return cadre.Actor{}, false
+	}
 	for _, c := range changesOf(f) {
 		by, _, ok := t.index.Who(scope, f.ID, c[0], c[1], when)
 		if !ok || who != "" && by != who {
@@ -109,6 +108,25 @@ func (t *transcripts) Who(scope cadre.Scope, f cadre.ForeignTask, at int64) (cad
 		return cadre.Actor{}, false
 	}
 	return cadre.Actor{Kind: cadre.ActorMember, Name: who, Scope: scope, Proof: cadre.ProofTalk}, true
+}
+
+// glance reads what there is to read quickly.
+func (t *transcripts) glance() {
+	if time.Since(t.fresh) > goodEnough {
+		ctx, cancel := context.WithTimeout(context.Background(), askFor)
+		defer cancel()
+		_ = t.read(ctx) // what could not be read tells nothing
+	}
+}
+
+// Shown says when a message was shown to the one it is for.
+func (t *transcripts) Shown(scope cadre.Scope, m *cadre.Message) (time.Time, bool) {
+	t.glance()
+	if t.index == nil {
+		return time.Time{}, false
+	}
+	at, _, ok := t.index.Delivered(scope, m.To, m.From, m.Text, m.SentAt)
+	return at, ok
 }
 
 // changesOf gives what changed as pairs of field and value.

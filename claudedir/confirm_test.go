@@ -1,0 +1,68 @@
+package claudedir_test
+
+import (
+	"testing"
+	"time"
+
+	"cadre"
+	"cadre/claudefile"
+)
+
+// diary is what a client's transcripts would tell.
+type diary struct{ shown map[string]time.Time }
+
+func (diary) Who(cadre.Scope, cadre.ForeignTask, int64) (cadre.Actor, bool) {
+	return cadre.Actor{}, false
+}
+
+func (d diary) Shown(_ cadre.Scope, m *cadre.Message) (time.Time, bool) {
+	at, ok := d.shown[m.Text]
+	return at, ok
+}
+
+// A client that marks everything in its inbox when it has read some of it loses
+// what came in between. Its transcript shows that, and the mail is sent again.
+func TestMailThatAClientLostIsSentAgainOnce(t *testing.T) {
+	w := newWorld(t)
+	start := time.Now().Add(-10 * time.Minute)
+	w.clock = start
+	w.who = diary{map[string]time.Time{"seen": start.Add(3 * time.Second)}}
+	w.open()
+	w.must(&cadre.TeamCreate{Name: string(list)})
+	config, err := claudefile.ReadConfig(w.read(w.path("teams", string(list), "config.json")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Members = append(config.Members, claudefile.Member{AgentID: "bob@docs", Name: "bob", JoinedAt: start.UnixMilli(), TmuxPaneID: "%3", Subscriptions: []string{}})
+	w.write(w.path("teams", string(list), "config.json"), string(config.Write(nil)))
+	w.must(&cadre.MsgSend{To: "bob", Text: "seen"})
+	w.must(&cadre.MsgSend{To: "bob", Text: "lost"})
+	inbox := w.path("teams", string(list), "inboxes", "bob.json")
+	entries, err := claudefile.ReadInbox(w.read(inbox))
+	if err != nil || len(entries) != 2 {
+		t.Fatalf("the inbox has %d entries, %v", len(entries), err)
+	}
+	for i := range entries {
+		entries[i].Read = true
+	}
+	w.write(inbox, string(claudefile.WriteInbox(entries)))
+	w.clock = start.Add(time.Second)
+	w.ids()
+	w.clock = time.Time{} // and now is ten minutes later
+	seen := w.followed()
+	e := w.until(seen, func(e cadre.Event) bool { m, ok := e.After.(*cadre.Message); return ok && m.Again != "" })
+	again := e.After.(*cadre.Message)
+	if again.Text != "lost" || again.To != "bob" {
+		t.Fatalf("sent again: %+v", again)
+	}
+	w.ids() // the event may be seen before the files are written
+	entries, err = claudefile.ReadInbox(w.read(inbox))
+	if err != nil || len(entries) != 3 || entries[2].Text != "lost" || entries[2].Read {
+		t.Fatalf("the inbox has %d entries, %v", len(entries), err)
+	}
+	for _, m := range w.must(&cadre.MsgInbox{Name: "bob", All: true}).([]*cadre.MessageView) {
+		if m.Text == "seen" && m.ConfirmedAt == nil {
+			t.Error("what was shown is not confirmed")
+		}
+	}
+}
