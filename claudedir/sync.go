@@ -140,6 +140,9 @@ func (p *pass) catchUp() error {
 	}
 	// The log is another one than the files were written from, or nothing is known
 	// about the files: everything is compared, and nothing is taken for granted.
+	if p.full {
+		return nil // what this pass has learned about them is kept
+	}
 	p.full = true
 	return p.mem.forget()
 }
