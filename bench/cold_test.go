@@ -103,7 +103,8 @@ func cold(b *testing.B, size int) home {
 	twList := &contender{name: "task list", args: fixed("task", "list")}
 	node := &contender{name: "node -e 0", args: fixed("node", "-e", "0")}
 	all := []*contender{add, twAdd, claim, twStart, list, listJSON, twList, node}
-	race(b, h, rounds(size), all...)
+	addFile := withFiles(b, size, add)
+	race(b, h, rounds(size), append(all, addFile...)...)
 
 	row := strconv.Itoa(size) + "\t"
 	for _, c := range all {
@@ -113,6 +114,7 @@ func cold(b *testing.B, size int) home {
 	if size == 10_000 {
 		r := &world.report
 		r.times("task add, 10,000 tasks", add.wall.median(), "taskwarrior", twAdd.wall.median(), atMost(1./10))
+		r.times("the same, with Claude Code's files", addFile[0].wall.median(), "taskwarrior", twAdd.wall.median(), nil)
 		r.times("next --claim, 10,000 tasks", claim.wall.median(), "taskwarrior start", twStart.wall.median(), atMost(1./15))
 		r.times("next --claim, 10,000 tasks", claim.wall.median(), "node -e 0", node.wall.median(), atMost(1./6))
 		r.times("task list, 10,000 tasks", list.wall.median(), "taskwarrior", twList.wall.median(), atMost(1./4))
@@ -121,13 +123,32 @@ func cold(b *testing.B, size int) home {
 	return h
 }
 
+// withFiles gives the same contender in a home where the tasks stand in Claude
+// Code's files too, for the list whose ratios are reported.
+func withFiles(b *testing.B, size int, c *contender) []*contender {
+	if size != 10_000 {
+		return nil
+	}
+	h := newHome(b, "files")
+	h.env = append(h.env, "CADRE_CLAUDE=on")
+	path := filepath.Join(h.dir, "tasks.jsonl")
+	writeTasks(b, path, size)
+	h.run(b, world.cadre, "import", path, "--quiet")
+	return []*contender{{name: c.name + " with files", home: &h, args: c.args}}
+}
+
+func writeTasks(tb testing.TB, path string, size int) {
+	tb.Helper()
+	writeLines(tb, path, size, func(w *bufio.Writer, n int) {
+		fmt.Fprintf(w, `{"subject":"task number %d","description":"what is to be done about number %d, in a few words"}`+"\n", n, n)
+	})
+}
+
 // fill gives both programs the same tasks.
 func fill(tb testing.TB, h home, size int) {
 	tb.Helper()
 	ours, theirs := filepath.Join(h.dir, "tasks.jsonl"), filepath.Join(h.dir, "tasks.json")
-	writeLines(tb, ours, size, func(w *bufio.Writer, n int) {
-		fmt.Fprintf(w, `{"subject":"task number %d","description":"what is to be done about number %d, in a few words"}`+"\n", n, n)
-	})
+	writeTasks(tb, ours, size)
 	writeLines(tb, theirs, size, func(w *bufio.Writer, n int) {
 		fmt.Fprintf(w, `{"description":"task number %d","status":"pending","entry":"20260101T000000Z"}`+"\n", n)
 	})

@@ -5,7 +5,6 @@ package bench
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -63,9 +62,9 @@ func BenchmarkCommands(b *testing.B) {
 }
 
 // syscalls does what a commit of one command asks of the system, and nothing
-// else, as strace shows it: take the lock, lock the log's index, read the head
-// record, write the frames of the log, sync, unlock, write the head record, give
-// the lock back. Checkpoints are left out: there is one in a hundred commits.
+// else, as strace shows it: take the lock, lock the log's index, write the frames
+// of the log, sync, unlock, write the head record, give the lock back. Checkpoints
+// are left out: there is one in a hundred commits.
 type syscalls struct {
 	lock, wal, shm *os.File
 	head           string
@@ -105,7 +104,6 @@ func (s *syscalls) one(int) error {
 	return errors.Join(
 		syscall.Flock(int(s.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB),
 		s.locks(syscall.F_WRLCK, syscall.F_UNLCK, syscall.F_RDLCK, syscall.F_WRLCK),
-		s.readHead(),
 		s.append(),
 		s.wal.Sync(),
 		s.locks(syscall.F_UNLCK, syscall.F_UNLCK),
@@ -137,18 +135,6 @@ func (s *syscalls) append() error {
 		s.at++
 	}
 	return nil
-}
-
-func (s *syscalls) readHead() error {
-	if _, err := os.Lstat(s.head); err != nil {
-		return err
-	}
-	f, err := os.Open(s.head)
-	if err != nil {
-		return err
-	}
-	_, err = io.ReadAll(f)
-	return errors.Join(err, f.Close())
 }
 
 func (s *syscalls) writeHead() error {

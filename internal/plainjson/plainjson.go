@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // Decoder reads one struct type. It may be used by many goroutines.
@@ -42,11 +43,10 @@ func New(t reflect.Type) *Decoder {
 		if !f.IsExported() || f.Anonymous || name == "" || strings.Contains(options, "string") {
 			return &Decoder{} // encoding/json has rules of its own for these
 		}
-		key, err := json.Marshal(name)
-		if err != nil {
-			return &Decoder{}
+		if strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) || r > unicode.MaxASCII }) {
+			return &Decoder{} // it may be written with escapes
 		}
-		d.fields = append(d.fields, field{key: string(key) + ":", place: i, read: readerOf(f.Type)})
+		d.fields = append(d.fields, field{key: `"` + name + `":`, place: i, read: readerOf(f.Type)})
 	}
 	return d
 }
