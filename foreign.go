@@ -110,7 +110,8 @@ type ForeignTeam struct {
 	CreatedAt   time.Time
 	LeadSession string
 	Members     []ForeignMember
-	Left        []string // who had been in the file and is not any more
+	Left        []string // members of a client that had been in the file and are not any more
+	Dropped     []string // members of ours that clients keep taking out of it
 	By          Actor
 }
 
@@ -154,7 +155,7 @@ func (in *intake) team(f *ForeignTeam) error {
 			return err
 		}
 		if m == nil || m.State == StateDeparted || m.Role == RoleLead || m.Backend != BackendClient {
-			continue // ours is put back into the file
+			continue
 		}
 		theirs, err := in.clientLed()
 		if err != nil {
@@ -165,8 +166,24 @@ func (in *intake) team(f *ForeignTeam) error {
 		}
 		in.wrote(m, f.By)
 	}
+	for _, name := range f.Dropped {
+		m, err := in.Member(name)
+		if err != nil {
+			return err
+		}
+		if m == nil || m.Evidence == droppedEvidence {
+			continue
+		}
+		next := m.Clone()
+		next.Evidence = droppedEvidence
+		in.put(m, next)
+		in.leaveOut("clients keep taking %s out of the team's file; it stays out of it, and in the team", name)
+	}
 	return nil
 }
+
+// droppedEvidence marks a member that clients do not see.
+const droppedEvidence = "clients keep taking it out of the team's file and do not see it"
 
 // member takes in one line of a team's file.
 func (in *intake) member(f ForeignMember, team *ForeignTeam) error {

@@ -139,10 +139,15 @@ func (s *Store) boxFolder(scope cadre.Scope) string {
 
 // vanished takes in that a client deleted the team, or moved the list. What is gone
 // is archived, and nothing but a restore makes the folders again.
-func (p *pass) vanished() (bool, error) {
+func (p *pass) vanished() (gone bool, err error) {
 	if p.full {
 		return false, nil
 	}
+	defer func() {
+		if gone {
+			p.head = cadre.Head{} // whoever looked at the scope has to look again
+		}
+	}()
 	if p.mem.Team && !p.exists("teams/"+string(p.scope)+"/"+configName) {
 		return true, p.archive("a client deleted the team")
 	}

@@ -72,10 +72,12 @@ func TestBothCreateOneIDAtOnce(t *testing.T) {
 	w.check()
 }
 
-// interrupted lets somebody else act right before each commit.
+// interrupted lets somebody else act once: right before a commit, or after it when
+// the files were looked at and are about to be written.
 type interrupted struct {
 	cadre.Store
-	before func()
+	before, after func()
+	views         int // one more than since the commit; 0 before it
 }
 
 func (s *interrupted) Update(ctx context.Context, scope cadre.Scope, c cadre.Command, d cadre.Decide) (cadre.Receipt, error) {
@@ -83,7 +85,21 @@ func (s *interrupted) Update(ctx context.Context, scope cadre.Scope, c cadre.Com
 		s.before()
 		s.before = nil
 	}
+	if c.Door != "file" {
+		s.views = 1
+	}
 	return s.Store.Update(ctx, scope, c, d)
+}
+
+func (s *interrupted) View(ctx context.Context, scope cadre.Scope, look func(cadre.Snap) error) error {
+	if s.views > 0 {
+		s.views++
+	}
+	if s.views == 3 && s.after != nil {
+		s.after()
+		s.after = nil
+	}
+	return s.Store.View(ctx, scope, look)
 }
 
 func TestClientDeletesWhatWeMakeABlocker(t *testing.T) {

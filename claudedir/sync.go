@@ -69,6 +69,7 @@ type pass struct {
 	names []string      // what is in it, where it was read
 
 	head  cadre.Head
+	began cadre.Seq     // up to here the files had everything when the pass began
 	since []cadre.Event // what the files do not have yet
 	full  bool          // nothing is known about the files
 
@@ -95,6 +96,7 @@ func (p *pass) run(l look) error {
 	if err := p.catchUp(); err != nil {
 		return err
 	}
+	p.began = p.mem.Seq
 	gone, err := p.vanished()
 	if err != nil || gone {
 		return err
@@ -599,8 +601,8 @@ func (p *pass) writeTask(id cadre.TaskID, want *claudefile.Task) error {
 	if want == nil && p.list == nil {
 		return nil
 	}
-	if err := p.openList(true); err != nil {
-		return err
+	if err := p.openList(!p.mem.List); err != nil || p.list == nil {
+		return err // a list that had been there was taken away in this moment
 	}
 	data, stamp, err := p.readWhole(name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -2,7 +2,6 @@ package claudedir
 
 import (
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -41,14 +40,6 @@ type teamWanted struct {
 	config  bool
 }
 
-// inboxWanted is what an inbox is to say: every unread message is in it, and what
-// its reader has read is marked.
-type inboxWanted struct {
-	unread []claudefile.Entry
-	read   map[string]bool // keys of entries that were read
-	client bool            // a real client reads this inbox
-}
-
 func (t *teamFiles) close() {
 	for _, d := range []*swapfile.Dir{t.dir, t.boxes, t.second} {
 		if d != nil {
@@ -60,12 +51,19 @@ func (t *teamFiles) close() {
 // found says whether somebody else wrote something.
 func (t *teamFiles) found() bool { return t.config != nil || len(t.inboxes)+len(t.astray) > 0 }
 
-// openTeam opens the team's folder and its inboxes; with create they are made.
+// openTeam opens the team's folder and its inboxes; with create they are made. A
+// team's folder that had been there was taken away, which is taken in before
+// anything else is written.
 func (p *pass) openTeam(create bool) (err error) {
 	t, folder := &p.team, "teams/"+string(p.scope)
-	if create && t.boxes == nil {
-		if err := p.root.MkdirAll(folder+"/inboxes", 0o700); err != nil {
+	if create && !p.mem.Team {
+		if err := p.root.MkdirAll(folder, 0o700); err != nil {
 			return err
+		}
+	}
+	if create {
+		if err := p.root.Mkdir(folder+"/inboxes", 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return absent(err)
 		}
 	}
 	if t.dir == nil {
@@ -267,14 +265,15 @@ func (p *pass) foreignTeam(in *intake, c *claudefile.Config) (*cadre.ForeignTeam
 		if m.State == cadre.StateDeparted || listed[m.Name] || fresh[m.Name] || p.full {
 			continue
 		}
-		f.Left = append(f.Left, m.Name)
-		if m.Backend != cadre.BackendClient && m.Role != cadre.RoleLead {
-			if p.mem.PutBack == nil {
-				p.mem.PutBack = map[string]int{}
-			}
-			if p.mem.PutBack[m.Name]++; p.mem.PutBack[m.Name] > mostPutBack && p.Warn != nil {
-				p.Warn("a client took %s out of team %s for the %dth time; it stays out of Claude Code's file. See: cadre member show %s", m.Name, p.scope, p.mem.PutBack[m.Name], m.Name)
-			}
+		if m.Backend == cadre.BackendClient || m.Role == cadre.RoleLead {
+			f.Left = append(f.Left, m.Name)
+			continue
+		}
+		if p.mem.PutBack == nil {
+			p.mem.PutBack = map[string]int{}
+		}
+		if p.mem.PutBack[m.Name]++; p.mem.PutBack[m.Name] > mostPutBack {
+			f.Dropped = append(f.Dropped, m.Name)
 		}
 	}
 	return f, nil
@@ -283,81 +282,6 @@ func (p *pass) foreignTeam(in *intake, c *claudefile.Config) (*cadre.ForeignTeam
 // mostPutBack is how often a member of ours that a client dropped from the team's
 // file is put back.
 const mostPutBack = 3
-
-// foreignMail reads an inbox: entries that nobody knows and, where it is the one
-// that we write to, what became of those that the log has.
-func (p *pass) foreignMail(in *intake, v *cadre.Foreign, name string, entries []claudefile.Entry, written bool) error {
-	there := map[cadre.MessageID]bool{}
-	for _, e := range entries {
-		if e.From == "" && e.Text == "" {
-			continue
-		}
-		id := messageID(name, e)
-		there[id] = true
-		if strings.HasPrefix(e.MsgID, ownPrefix) {
-			if e.Read {
-				v.Taken = append(v.Taken, id)
-			}
-			continue
-		}
-		v.Mail = append(v.Mail, mailOf(id, name, e))
-	}
-	if !written {
-		return nil
-	}
-	for m, err := range in.Unread(name) {
-		if err != nil {
-			return err
-		}
-		if !there[m.ID] && uint64(p.mem.Seq) >= m.N && !p.full {
-			v.Taken = append(v.Taken, m.ID)
-		}
-	}
-	return nil
-}
-
-// ownPrefix begins the id of an entry that Cadre wrote.
-const ownPrefix = "cadre-"
-
-// messageID is the message that an entry of an inbox is.
-func messageID(inbox string, e claudefile.Entry) cadre.MessageID {
-	if id, own := strings.CutPrefix(e.MsgID, ownPrefix); own {
-		return cadre.MessageID(id)
-	}
-	return cadre.MessageID("f" + cadre.Digest(inbox + "\x00" + e.Key())[:24])
-}
-
-// kinds are the control messages that Cadre has a name of its own for.
-var kinds = map[string]cadre.MessageKind{
-	"shutdown_approved": cadre.MessageShutdownResponse, "shutdown_rejected": cadre.MessageShutdownResponse,
-}
-
-// mailOf reads one entry. Text that looks like a control message is one only in a
-// client's own inbox file; the text itself is kept as it came.
-func mailOf(id cadre.MessageID, to string, e claudefile.Entry) cadre.ForeignMail {
-	m := cadre.ForeignMail{
-		ID: id, From: e.From, To: to, Kind: cadre.MessagePlain, Text: strings.ToValidUTF8(e.Text, "\uFFFD"), Summary: e.Summary, Color: e.Color, Read: e.Read, By: cadre.External,
-	}
-	if at, err := time.Parse(time.RFC3339, e.Timestamp); err == nil {
-		m.SentAt = at
-	}
-	t := claudefile.ReadTyped(e.Text)
-	if t == nil {
-		return m
-	}
-	m.Kind, m.Raw = cadre.MessageKind(t.Type), json.RawMessage(t.Raw)
-	if kind, ok := kinds[t.Type]; ok {
-		m.Kind = kind
-	}
-	m.Request, m.Approved, m.Reason, m.Task = t.RequestID, t.Approved, t.Reason, cadre.TaskID(t.TaskID)
-	switch m.Kind {
-	case cadre.MessagePlanRequest:
-		m.Text = t.PlanContent
-	case cadre.MessagePermRequest:
-		m.Text = strings.TrimSpace(fmt.Sprintf("%s: %s %s", t.ToolName, t.Description, t.Input))
-	}
-	return m
-}
 
 // wanted finds out what the team's files are to say.
 func (t *teamFiles) wanted(p *pass, s cadre.Snap) (err error) {
@@ -375,6 +299,9 @@ func (t *teamFiles) wanted(p *pass, s cadre.Snap) (err error) {
 			w.config = true
 		case *cadre.Member:
 			w.config = true
+			if before, ok := e.Before.(*cadre.Member); !ok || before.State == cadre.StateDeparted {
+				delete(p.mem.PutBack, o.Name)
+			}
 			names[o.Name] = names[o.Name] || o.State != cadre.StateDeparted && e.Before == nil
 		case *cadre.Message:
 			names[o.To] = true
@@ -407,70 +334,13 @@ func (t *teamFiles) wanted(p *pass, s cadre.Snap) (err error) {
 	return nil
 }
 
-func (p *pass) inboxWanted(s cadre.Snap, name string) (*inboxWanted, error) {
-	w := &inboxWanted{read: map[string]bool{}}
-	for m, err := range s.Unread(name) {
-		if err != nil {
-			return nil, err
-		}
-		e, err := entryOf(s, m)
-		if err != nil {
-			return nil, err
-		}
-		w.unread = append(w.unread, e)
-	}
-	for _, e := range p.since {
-		if m, ok := e.After.(*cadre.Message); ok && m.To == name && m.ReadAt != nil {
-			w.read[string(m.ID)] = true
-		}
-	}
-	return w, nil
-}
-
-// entryOf writes a message as clients read it.
-func entryOf(s cadre.Snap, m *cadre.Message) (claudefile.Entry, error) {
-	e := claudefile.Entry{
-		From: m.From, Text: m.Text, Summary: m.Summary, Timestamp: claudefile.Timestamp(m.SentAt), Color: m.Color, MsgID: ownPrefix + string(m.ID), Read: m.ReadAt != nil,
-	}
-	var ask *cadre.Ask
-	var err error
-	if m.Ask != "" {
-		if ask, err = s.Ask(m.Ask); err != nil {
-			return e, err
-		}
-	}
-	switch m.Kind {
-	case cadre.MessageAssignment:
-		t, err := s.Task(m.Task)
-		if err != nil || t == nil {
-			return e, err
-		}
-		e.Text = claudefile.TaskAssignment(string(t.ID), t.Subject, t.Description, m.From, m.SentAt)
-	case cadre.MessageShutdownRequest:
-		e.Text = claudefile.ShutdownRequest(fmt.Sprintf("shutdown-%d@%s", m.SentAt.UnixMilli(), m.To), m.From, m.Text, m.SentAt)
-	case cadre.MessagePlanResponse:
-		if ask != nil && ask.Request != "" {
-			e.Text = claudefile.PlanApprovalResponse(ask.Request, ask.State == cadre.AskApproved, ask.Answer, "default", m.SentAt)
-		}
-	case cadre.MessagePermResponse:
-		switch {
-		case ask == nil || ask.Request == "":
-		case ask.State == cadre.AskApproved:
-			e.Text = claudefile.PermissionGranted(ask.Request, nil)
-		default:
-			e.Text = claudefile.PermissionDenied(ask.Request, ask.Answer)
-		}
-	}
-	return e, nil
-}
-
 // write writes the team's file and its inboxes.
 func (t *teamFiles) write(p *pass) error {
 	w := t.wants
 	if w == nil {
 		return nil
 	}
-	if err := p.openTeam(true); err != nil {
+	if err := p.openTeam(true); err != nil || t.boxes == nil {
 		return err
 	}
 	p.mem.Team = true
@@ -513,6 +383,9 @@ func (p *pass) replaceFile(dir *swapfile.Dir, name, key string, content func(old
 		if err != nil || there && string(now) == string(old) {
 			return err
 		}
+		if !there && key == configName && p.mem.Files[key].Mark&here != 0 {
+			return nil // a client deleted the team in this moment
+		}
 		if !there {
 			stamp, exists, err := swapfile.Create(dir, name, now)
 			if err != nil || exists {
@@ -529,14 +402,15 @@ func (p *pass) replaceFile(dir *swapfile.Dir, name, key string, content func(old
 		set(&p.mem.Files, key, slot{Stamp: stamp, Saw: p.wall(), Hash: hashOf(now), Mark: here | ours})
 		data, _, err := was.Read(claudefile.MaxFile)
 		if err == nil && string(data) != string(old) {
-			p.merge(key, name, data)
+			p.merge(key, name, data, inboxAdds(old, now))
 		}
 		return nil
 	})
 }
 
-// merge takes note of a content that was replaced before anyone had read it.
-func (p *pass) merge(key, name string, data []byte) {
+// merge takes note of a content that was replaced before anyone had read it; added
+// is what the new one has that the one before it had not.
+func (p *pass) merge(key, name string, data []byte, added []claudefile.Entry) {
 	s := p.mem.Files[key] // the file is ours now; what it was is taken in
 	if key == configName {
 		if c, err := claudefile.ReadConfig(data); err == nil && c.Name != "" {
@@ -549,7 +423,7 @@ func (p *pass) merge(key, name string, data []byte) {
 		if p.team.inboxes == nil {
 			p.team.inboxes = map[string][]claudefile.Entry{}
 		}
-		p.team.inboxes[strings.TrimSuffix(name, ".json")] = entries
+		p.team.inboxes[strings.TrimSuffix(name, ".json")] = append(entries, added...)
 		p.noteFile(key, s)
 	}
 }
@@ -605,52 +479,6 @@ func madeUUID(epoch string) string {
 	return h[:8] + "-" + h[8:12] + "-4" + h[13:16] + "-8" + h[17:20] + "-" + h[20:32]
 }
 
-// keptRead is how many entries stay in an inbox after they were read, for people
-// who look; a client's inbox keeps all, because old clients count them.
-const keptRead = 50
-
-// inboxOf is an inbox's file.
-func inboxOf(w *inboxWanted, name string, old []byte) ([]byte, error) {
-	entries, err := claudefile.ReadInbox(old)
-	if err != nil {
-		entries = nil
-	}
-	there := map[cadre.MessageID]bool{}
-	changed := len(old) == 0
-	for i := range entries {
-		id := messageID(name, entries[i])
-		there[id] = true
-		if w.read[string(id)] && !entries[i].Read {
-			entries[i].Read, changed = true, true
-		}
-	}
-	for _, e := range w.unread {
-		if !there[messageID(name, e)] {
-			entries, changed = append(entries, e), true
-		}
-	}
-	read := 0
-	for _, e := range entries {
-		if e.Read {
-			read++
-		}
-	}
-	if !w.client && read > keptRead {
-		entries = slices.DeleteFunc(entries, func(e claudefile.Entry) bool {
-			if drop := e.Read && read > keptRead; drop {
-				read--
-				return true
-			}
-			return false
-		})
-		changed = true
-	}
-	if !changed {
-		return old, nil
-	}
-	return claudefile.WriteInbox(entries), nil
-}
-
 // teamClean says, taking no lock, whether the team's files behind some reads are
 // what the log says.
 func (p *pass) teamClean(r *reads) (bool, error) {
@@ -668,7 +496,9 @@ func (p *pass) teamClean(r *reads) (bool, error) {
 	if known := p.mem.Files[configName]; unreadable(err) != nil || err == nil && !known.current(stamp) || err != nil && known.Mark&here != 0 {
 		return false, unreadable(err)
 	}
-	for name := range r.inboxes {
+	boxes := map[string]bool{cadre.LeadName: true} // who is idle or left, and what they ask for, comes as mail to the lead
+	maps.Copy(boxes, r.inboxes)
+	for name := range boxes {
 		if t.boxes == nil {
 			break
 		}
