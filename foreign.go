@@ -191,6 +191,13 @@ func (in *intake) member(f ForeignMember, team *ForeignTeam) error {
 	if err != nil {
 		return err
 	}
+	if m != nil && m.Backend == BackendHand && m.State != StateDeparted && f.Active != nil && *f.Active && !f.Lead {
+		in.playedByClient(m, "its client says that it is in a turn") // we write that it is not
+		in.wrote(m, team.By)
+		if m, err = in.Member(f.Name); err != nil {
+			return err
+		}
+	}
 	if m != nil && (m.State != StateDeparted || !f.JoinedAt.After(m.Since)) {
 		if m.State == StateDeparted || m.Backend != BackendClient {
 			return nil // an old copy of the file, or one of ours, which the log knows better

@@ -88,8 +88,13 @@ func (m *Message) taken(now time.Time) *Message {
 // comes through a file approves anything but the writer's own end.
 func (in *intake) means(f *ForeignMail, m *Message) error {
 	from, err := in.Member(f.From)
-	if err != nil || from == nil || from.State == StateDeparted || from.Backend != BackendClient {
+	if err != nil || from == nil || from.State == StateDeparted {
 		return err
+	}
+	if from.Backend == BackendHand && onlyClients(f.Kind) {
+		in.playedByClient(from, "its client wrote mail")
+	} else if from.Backend != BackendClient {
+		return nil
 	}
 	theirs, err := in.clientLed() // a client's lead answers for itself
 	if err != nil {
@@ -115,6 +120,24 @@ func (in *intake) means(f *ForeignMail, m *Message) error {
 		m.Ask = a.ID
 	}
 	return nil
+}
+
+// onlyClients says whether nobody writes a kind of mail into a file but the client
+// of a member that works.
+func onlyClients(k MessageKind) bool {
+	switch k {
+	case MessageIdle, MessageShutdownResponse, MessagePlanRequest, MessagePermRequest:
+		return true
+	}
+	return false
+}
+
+// playedByClient notes that a member that somebody made by hand is a real client's
+// session by now: it was started under that name.
+func (in *intake) playedByClient(m *Member, evidence string) {
+	next := m.Clone()
+	next.Backend, next.Since, next.Evidence = BackendClient, in.now(), evidence
+	in.put(m, next)
 }
 
 // shutdownAnswered ends a member that agreed to, or records why it did not.

@@ -63,7 +63,7 @@ func (d *draft) identifySession(a Actor) (string, rights, *Member, error) {
 	if err != nil {
 		return "", nothing, nil, err
 	}
-	if team == nil && (d.Scope() == OwnScope(a.Session) || isUUID(a.Session) && d.Scope() == sessionTeam(a.Session)) {
+	if team == nil && (d.Scope() == OwnScope(a.Session) || d.Scope() == SessionTeam(a.Session)) {
 		return a.Name, leads, nil, nil
 	}
 	if team != nil && !team.NoLead && team.Creator.Kind == ActorSession && team.Creator.Session == a.Session {
@@ -105,8 +105,14 @@ func isUUID(s string) bool {
 	return true
 }
 
-// sessionTeam is the list that newer clients give a session.
-func sessionTeam(session string) Scope { return Scope("session-" + session[:8]) }
+// SessionTeam is the team, and the list, that newer clients give a session; empty
+// where the id is none of theirs.
+func SessionTeam(session string) Scope {
+	if !isUUID(session) {
+		return ""
+	}
+	return Scope("session-" + session[:8])
+}
 
 func (m *Member) rights() rights {
 	if m.Role == RoleLead {

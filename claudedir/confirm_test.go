@@ -15,6 +15,8 @@ func (diary) Who(cadre.Scope, cadre.ForeignTask, int64) (cadre.Actor, bool) {
 	return cadre.Actor{}, false
 }
 
+func (diary) Live() bool { return false }
+
 func (d diary) Shown(_ cadre.Scope, m *cadre.Message) (time.Time, bool) {
 	at, ok := d.shown[m.Text]
 	return at, ok

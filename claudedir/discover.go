@@ -35,6 +35,10 @@ func (s *Store) discover(ctx context.Context) error {
 	var errs []error
 	for scope := range folders {
 		switch where, ok := known[scope]; {
+		case ok && where == cadre.Live && !s.LookOnly:
+			if s.lostTeam(scope) {
+				_, err = s.sync(ctx, scope, look{})
+			}
 		case ok && (where == cadre.Live || s.LookOnly):
 		case ok:
 			err = s.revive(ctx, scope)
@@ -54,6 +58,20 @@ func (s *Store) discover(ctx context.Context) error {
 		}
 	}
 	return joinErr(errs)
+}
+
+// lostTeam says whether a scope had a team's file that is gone, though its tasks
+// may still be there: newer clients leave them when they end.
+func (s *Store) lostTeam(scope cadre.Scope) bool {
+	if s.exists("teams/" + string(scope) + "/" + configName) {
+		return false
+	}
+	m, err := loadMemory(s.memory, scope)
+	if err != nil {
+		return false
+	}
+	defer m.close()
+	return m.Team
 }
 
 // Has says whether the client's folder has a team or a task of a scope.

@@ -37,6 +37,8 @@ const door = "file"
 type Authors interface {
 	// Who is behind a change of a task at about a time; false where nothing tells.
 	Who(scope cadre.Scope, change cadre.ForeignTask, atUnixNano int64) (cadre.Actor, bool)
+	// Live says whether what explains a change may still be on its way.
+	Live() bool
 	// Shown says when a message was shown to the one it is for.
 	Shown(cadre.Scope, *cadre.Message) (time.Time, bool)
 }

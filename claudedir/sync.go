@@ -25,11 +25,37 @@ type look struct {
 	all     bool
 	heard   bool       // the system told which files changed: no others are looked for
 	upTo    cadre.Head // a command that must be in the files; nothing else is looked at
+	until   time.Time  // until when a change may wait for its author
 }
+
+// A client writes down what it did only after it did it. For so long a change that
+// nothing explains waits for that, where a client is about.
+const (
+	explainedWithin = 800 * time.Millisecond
+	explainedPause  = 25 * time.Millisecond
+)
+
+// errUnexplained is for changes whose author may be known in a moment.
+var errUnexplained = errors.New("a change waits for its author")
 
 // sync makes both sides the same: it takes in what the files say that is new, and
 // writes what the log says that is not in them yet. It gives the log's head.
 func (s *Store) sync(ctx context.Context, scope cadre.Scope, l look) (cadre.Head, error) {
+	l.until = time.Now().Add(explainedWithin)
+	for {
+		head, err := s.syncOnce(ctx, scope, l)
+		if !errors.Is(err, errUnexplained) {
+			return head, err
+		}
+		select { // nobody is kept from the scope meanwhile
+		case <-time.After(explainedPause):
+		case <-ctx.Done():
+			return head, ctx.Err()
+		}
+	}
+}
+
+func (s *Store) syncOnce(ctx context.Context, scope cadre.Scope, l look) (cadre.Head, error) {
 	if _, err := s.open(true); err != nil {
 		return cadre.Head{}, err
 	}
@@ -47,11 +73,14 @@ func (s *Store) sync(ctx context.Context, scope cadre.Scope, l look) (cadre.Head
 	if err != nil {
 		return cadre.Head{}, err
 	}
-	pass := &pass{Store: s, ctx: ctx, scope: scope, mem: m}
+	pass := &pass{Store: s, ctx: ctx, scope: scope, mem: m, until: l.until}
 	defer pass.close()
-	err = pass.run(l)
-	if err2 := m.save(); err == nil {
-		err = err2
+	if err := pass.run(l); err != nil {
+		return pass.head, err // what was learned about the files is not all taken in
+	}
+	err = m.save()
+	if len(pass.faults) > 0 {
+		err = joinErr(pass.faults)
 	}
 	if err == nil {
 		p.done = pass.head
@@ -73,6 +102,7 @@ type pass struct {
 	since []cadre.Event // what the files do not have yet
 	full  bool          // nothing is known about the files
 
+	until   time.Time             // until when a change may wait for its author
 	found   []written             // what others wrote
 	slots   map[cadre.TaskID]slot // how those files look, to be remembered once they are taken in
 	touched map[cadre.TaskID]bool // tasks whose files are to be compared with the log
@@ -115,7 +145,7 @@ func (p *pass) run(l look) error {
 			break // nobody wrote anything while we did
 		}
 	}
-	return joinErr(p.faults)
+	return nil
 }
 
 // catchUp reads what the log has that the files do not have yet.
@@ -420,6 +450,9 @@ func (p *pass) takeIn() error {
 	if err != nil {
 		return err
 	}
+	if p.unexplained(v) {
+		return errUnexplained
+	}
 	if err := p.apart(v); err != nil {
 		return err
 	}
@@ -466,6 +499,14 @@ func (p *pass) apart(v *cadre.Foreign) error {
 		}
 	}
 	return nil
+}
+
+// unexplained says whether it is worth waiting for the author of a change.
+func (p *pass) unexplained(v *cadre.Foreign) bool {
+	if p.Who == nil || !slices.ContainsFunc(v.Tasks, func(f cadre.ForeignTask) bool { return f.By.Kind == cadre.ActorExternal }) {
+		return false
+	}
+	return time.Now().Before(p.until) && p.Who.Live()
 }
 
 // author says who is behind a change.

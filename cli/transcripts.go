@@ -86,7 +86,7 @@ func (t *transcripts) Spent(ctx context.Context, scope cadre.Scope) (map[string]
 // what it read then is good enough.
 const (
 	askFor     = 150 * time.Millisecond
-	goodEnough = 200 * time.Millisecond
+	goodEnough = 20 * time.Millisecond
 )
 
 // Who says who is behind a change of a task: the one whose tool calls explain all
@@ -107,8 +107,21 @@ func (t *transcripts) Who(scope cadre.Scope, f cadre.ForeignTask, at int64) (cad
 	if who == "" {
 		return cadre.Actor{}, false
 	}
+	if own := cadre.SessionTeam(who); own != "" { // a session without a team
+		return cadre.Actor{Kind: cadre.ActorSession, Name: string(own), Session: who, Proof: cadre.ProofTalk}, true
+	}
 	return cadre.Actor{Kind: cadre.ActorMember, Name: who, Scope: scope, Proof: cadre.ProofTalk}, true
 }
+
+// Live says whether a session wrote to its transcript a moment ago: its next lines
+// may still be to come.
+func (t *transcripts) Live() bool {
+	t.glance()
+	return t.index != nil && time.Since(t.index.Last()) < quiet
+}
+
+// quiet is how long a session that says nothing is thought to be still there.
+const quiet = time.Minute
 
 // glance reads what there is to read quickly.
 func (t *transcripts) glance() {

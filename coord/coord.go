@@ -56,14 +56,37 @@ func (s *Session) Do(ctx context.Context, name string, verb any) (any, error) {
 		return answer, s.elsewhere(ctx, err, verb)
 	case cadre.Query:
 		var answer any
-		err := s.Store.View(ctx, s.Scope, func(snap cadre.Snap) error {
-			var err error
+		seen := false
+		look := func(snap cadre.Snap) (err error) {
+			seen = true
 			answer, err = v.Look(snap, s.command(name))
 			return err
-		})
+		}
+		err := s.Store.View(ctx, s.Scope, look)
+		if !seen && errors.Is(err, cadre.ErrNotFound) {
+			err = s.lookInArchive(ctx, look, err)
+		}
 		return answer, s.elsewhere(ctx, err, verb)
 	}
 	return nil, fmt.Errorf("%s is neither a change nor a query", name)
+}
+
+// lookInArchive shows an archived scope as it was left; for whom there is none, it
+// is the error that said so.
+func (s *Session) lookInArchive(ctx context.Context, look func(cadre.Snap) error, missing error) error {
+	for info, err := range s.Store.Scopes(ctx) {
+		if err != nil {
+			return err
+		}
+		if info.Scope == s.Scope && info.Where == cadre.Archive {
+			if err := s.mayRestore(ctx, info.Head.Seq); err != nil {
+				return err
+			}
+			s.warn("%s is archived, and shown as it was left; to work on it again: cadre team restore %[1]s", s.Scope)
+			return s.Store.At(ctx, s.Scope, info.Head.Seq, look)
+		}
+	}
+	return missing
 }
 
 // scopedTo lets a verb's own parameter choose the scope.

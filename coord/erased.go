@@ -41,7 +41,7 @@ func (c *Coord) erased(ctx context.Context, known map[cadre.Scope]bool) ([]*Eras
 	}
 	var out []*Erased
 	for _, t := range all {
-		if !known[t.Scope] {
+		if !known[t.Scope] && !(t.Solo && known[cadre.SessionTeam(string(t.Scope))]) {
 			out = append(out, t)
 		}
 	}

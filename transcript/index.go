@@ -158,6 +158,17 @@ func (x *Index) changed(found map[string]fs.FileInfo) (names []string, total int
 	return names, total
 }
 
+// Last is when a transcript was last written to.
+func (x *Index) Last() time.Time {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var last int64
+	for _, f := range x.files {
+		last = max(last, f.Modified)
+	}
+	return time.Unix(0, last)
+}
+
 // Health says what could not be read.
 type Health struct {
 	Files   int `json:"files"`

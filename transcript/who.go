@@ -20,7 +20,9 @@ const unassignWithin = time.Minute
 // Who says which member, or which session where there is no team, made the change
 // of a task that stands in a file written around that time, and where the call
 // stands. It says nothing where no call explains the change, or calls of two
-// explain it equally well.
+// explain it equally well. A list that a session was told to share is in no
+// transcript: where nothing of a list explains a change, a call of any session for
+// its own list may.
 //
 // Fields are those of the task's file. For status, owner, subject, description and
 // activeForm the value is the new text. "created" and "deleted" have no value, but
@@ -30,10 +32,24 @@ const unassignWithin = time.Minute
 func (x *Index) Who(scope cadre.Scope, task cadre.TaskID, field, value string, around time.Time) (who, evidence string, ok bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if who, evidence, ok = whoIn(scope, x.eventsOf(scope), task, field, value, around); ok {
+		return who, evidence, ok
+	}
+	var elsewhere []*Event
+	for _, e := range x.eventsOf("") {
+		if e.Team == "" && e.Scope != scope {
+			elsewhere = append(elsewhere, e)
+		}
+	}
+	return whoIn("", elsewhere, task, field, value, around)
+}
+
+// whoIn looks for the one author among some events.
+func whoIn(scope cadre.Scope, events []*Event, task cadre.TaskID, field, value string, around time.Time) (who, evidence string, ok bool) {
 	var best *Event
 	var distance time.Duration
 	tie := false
-	for _, e := range x.eventsOf(scope) {
+	for _, e := range events {
 		by, late := e.explains(task, field, value)
 		if by == e.Session && strings.HasPrefix(string(scope), "session-") {
 			by = cadre.LeadName // the caller knows this list as a team's
