@@ -172,7 +172,7 @@ func TestLifeCycleDeletingATeam(t *testing.T) {
 	worker.do("member", "leave")
 	lead.do("team", "delete")
 	want(t, "the lead's list", len(lead.list()), 0)
-	lead.no(notFound, "task", "list", "--scope", "crew")
+	lead.no(notFound, "task", "add", "more", "--scope", "crew")
 	says(t, lead.do("team", "list", "--all"), "crew", "archive")
 	lead.do("team", "restore", "crew")
 	want(t, "restored", subjects(lead.list()), "1 work")

@@ -21,8 +21,8 @@ const unassignWithin = time.Minute
 // of a task that stands in a file written around that time, and where the call
 // stands. It says nothing where no call explains the change, or calls of two
 // explain it equally well. A list that a session was told to share is in no
-// transcript: where nothing of a list explains a change, a call of any session for
-// its own list may.
+// transcript: where nothing is told of a list, a call of any session for its own
+// list may explain a change.
 //
 // Fields are those of the task's file. For status, owner, subject, description and
 // activeForm the value is the new text. "created" and "deleted" have no value, but
@@ -32,8 +32,8 @@ const unassignWithin = time.Minute
 func (x *Index) Who(scope cadre.Scope, task cadre.TaskID, field, value string, around time.Time) (who, evidence string, ok bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if who, evidence, ok = whoIn(scope, x.eventsOf(scope), task, field, value, around); ok {
-		return who, evidence, ok
+	if own := x.eventsOf(scope); len(own) > 0 {
+		return whoIn(scope, own, task, field, value, around)
 	}
 	var elsewhere []*Event
 	for _, e := range x.eventsOf("") {

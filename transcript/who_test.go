@@ -156,3 +156,21 @@ func TestLetters(t *testing.T) {
 		t.Errorf("got %+v", l)
 	}
 }
+
+// A list that a session was told to share is named in no transcript.
+func TestWhoOfASharedList(t *testing.T) {
+	x := index(t, "testdata/v50-lifecycle/projects")
+	var created *Event
+	for _, e := range x.Events("") {
+		if e.Team == "" && e.Kind == TaskCreate && e.worked() {
+			created = e
+		}
+	}
+	if created == nil {
+		t.Fatal("no session made a task for itself")
+	}
+	who, _, ok := x.Who("shared", created.Task.ID, "subject", *created.Task.Subject, created.At)
+	if !ok || who != created.Session {
+		t.Errorf("Who() = %q, %v, want %s", who, ok, created.Session)
+	}
+}
