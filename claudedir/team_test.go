@@ -144,7 +144,7 @@ func TestTeamDeleteWhileOurMembersLive(t *testing.T) {
 	id := w.add("two")
 	w.inner = w.inner.(*interrupted).Store
 	w.open()
-	if _, err := w.do(&cadre.TaskShow{ID: id}); !errors.Is(err, cadre.ErrNotFound) || !strings.Contains(err.Error(), "archive") {
+	if _, err := w.do(&cadre.TaskComment{ID: id, Text: "late"}); !errors.Is(err, cadre.ErrNotFound) || !strings.Contains(err.Error(), "archive") {
 		t.Fatalf("the scope is not archived: %v", err)
 	}
 	if !w.gone(w.path("teams", string(list))) || !w.gone(w.path("tasks", string(list))) {
