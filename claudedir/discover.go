@@ -33,28 +33,24 @@ func (s *Store) discover(ctx context.Context) error {
 		return err
 	}
 	var errs []error
-	for scope := range folders {
-		switch where, ok := known[scope]; {
-		case ok && where == cadre.Live && !s.LookOnly:
-			if s.lostTeam(scope) {
-				_, err = s.sync(ctx, scope, look{})
-			}
-		case ok && (where == cadre.Live || s.LookOnly):
-		case ok:
-			err = s.revive(ctx, scope)
-		case s.aliasOf(scope) != "":
-		default:
-			_, err = s.sync(ctx, scope, look{all: true})
-		}
-		if err != nil {
-			errs, err = append(errs, fmt.Errorf("%s: %w", scope, err)), nil
+	note := func(scope cadre.Scope, err error) {
+		if err != nil && !errors.Is(err, cadre.ErrNotFound) {
+			errs = append(errs, fmt.Errorf("%s: %w", scope, err))
 		}
 	}
-	for scope, where := range known {
-		if where == cadre.Live && !s.LookOnly && kept(scope) && !folders[scope] {
-			if _, err := s.sync(ctx, scope, look{}); err != nil && !errors.Is(err, cadre.ErrNotFound) {
-				errs = append(errs, fmt.Errorf("%s: %w", scope, err))
-			}
+	for scope, where := range known { // what is gone first: it may be there under another name
+		if where == cadre.Live && !s.LookOnly && kept(scope) && (!folders[scope] || s.lostTeam(scope)) {
+			_, err := s.sync(ctx, scope, look{})
+			note(scope, err)
+		}
+	}
+	for scope := range folders {
+		switch where, ok := known[scope]; {
+		case !ok:
+			_, err := s.sync(ctx, scope, look{all: true})
+			note(scope, err)
+		case where != cadre.Live && !s.LookOnly:
+			note(scope, s.revive(ctx, scope))
 		}
 	}
 	return joinErr(errs)
@@ -163,7 +159,7 @@ func (p *pass) vanished() (gone bool, err error) {
 	}
 	defer func() {
 		if gone {
-			p.head = cadre.Head{} // whoever looked at the scope has to look again
+			p.head, p.upTo = cadre.Head{}, cadre.Head{} // whoever looked at the scope has to look again
 		}
 	}()
 	if p.mem.Team && !p.exists("teams/"+string(p.scope)+"/"+configName) {
@@ -179,6 +175,27 @@ func (p *pass) vanished() (gone bool, err error) {
 		}
 	}
 	return true, p.archive("a client deleted the list")
+}
+
+// cameFrom finds the list of a session that its client has moved to a new name, and
+// lets its history follow. It says whether there was one.
+func (s *Store) cameFrom(ctx context.Context, to cadre.Scope) (bool, error) {
+	if !strings.HasPrefix(string(to), claudefile.SessionTeam("")) {
+		return false, nil
+	}
+	for info, err := range s.Store.Scopes(ctx) {
+		if err != nil {
+			return false, err
+		}
+		if info.Scope == to {
+			return false, nil
+		}
+		if info.Where == cadre.Live && claudefile.SessionTeam(string(info.Scope)) == string(to) {
+			_, err := s.sync(ctx, info.Scope, look{})
+			return err == nil, err
+		}
+	}
+	return false, nil
 }
 
 // follow renames a session's list as its client did; its history goes along.

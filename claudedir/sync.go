@@ -70,6 +70,12 @@ func (s *Store) syncOnce(ctx context.Context, scope cadre.Scope, l look) (cadre.
 	}
 	defer p.lock.Release()
 	m, err := loadMemory(s.memory, scope)
+	if err == nil && m.Epoch == "" {
+		var moved bool
+		if moved, err = s.cameFrom(ctx, scope); moved {
+			m, err = loadMemory(s.memory, scope)
+		}
+	}
 	if err != nil {
 		return cadre.Head{}, err
 	}
@@ -83,7 +89,7 @@ func (s *Store) syncOnce(ctx context.Context, scope cadre.Scope, l look) (cadre.
 		err = joinErr(pass.faults)
 	}
 	if err == nil {
-		p.done = pass.head
+		p.done = pass.upTo
 	}
 	return pass.head, err
 }
@@ -98,6 +104,7 @@ type pass struct {
 	names []string      // what is in it, where it was read
 
 	head  cadre.Head
+	upTo  cadre.Head    // where the log stood when since was read: later events are not in it
 	began cadre.Seq     // up to here the files had everything when the pass began
 	since []cadre.Event // what the files do not have yet
 	full  bool          // nothing is known about the files
@@ -157,7 +164,7 @@ func (p *pass) catchUp() error {
 	if err != nil {
 		return err
 	}
-	p.since = nil
+	p.since, p.upTo = nil, p.head
 	if p.mem.Epoch != "" && p.mem.Epoch == p.head.Epoch && p.mem.Seq <= p.head.Seq {
 		if p.mem.Seq == p.head.Seq {
 			return nil
@@ -167,6 +174,7 @@ func (p *pass) catchUp() error {
 				return err
 			}
 			p.since = append(p.since, e)
+			p.upTo.Seq = max(p.upTo.Seq, e.Seq)
 		}
 		return nil
 	}
@@ -425,6 +433,9 @@ func (p *pass) takeIn() error {
 	if len(p.found) == 0 && !mail {
 		return nil
 	}
+	if p.mem.OldAt != 0 {
+		p.mem.OldAt = p.wall() // it is still there
+	}
 	for _, w := range p.found {
 		p.touched[w.id] = true
 	}
@@ -523,7 +534,7 @@ func (p *pass) author(f cadre.ForeignTask, at time.Time) cadre.Actor {
 func (p *pass) write() error {
 	p.found = nil
 	if p.LookOnly {
-		p.mem.Epoch, p.mem.Seq, p.full = p.head.Epoch, p.head.Seq, false
+		p.mem.Epoch, p.mem.Seq, p.full = p.upTo.Epoch, p.upTo.Seq, false
 		return nil
 	}
 	tasks, err := p.outdated()
@@ -534,6 +545,7 @@ func (p *pass) write() error {
 	err = p.Store.Store.View(p.ctx, p.scope, func(s cadre.Snap) error {
 		p.head = s.Head()
 		if p.full {
+			p.upTo = p.head
 			for t, err := range s.Tasks(cadre.TaskQuery{}) {
 				if err != nil {
 					return err
@@ -569,7 +581,7 @@ func (p *pass) write() error {
 	if len(p.faults) > 0 {
 		return nil // the place in the log stays, and all of this is tried again
 	}
-	p.mem.Epoch, p.mem.Seq = p.head.Epoch, p.head.Seq
+	p.mem.Epoch, p.mem.Seq = p.upTo.Epoch, p.upTo.Seq
 	p.full = false
 	return p.noteList()
 }

@@ -56,6 +56,9 @@ func (t *teamFiles) found() bool { return t.config != nil || len(t.inboxes)+len(
 // anything else is written.
 func (p *pass) openTeam(create bool) (err error) {
 	t, folder := &p.team, "teams/"+string(p.scope)
+	if p.aliasOf(p.scope) != "" {
+		return nil // these are the inboxes of the team whose name it is
+	}
 	if create && !p.mem.Team {
 		if err := p.root.MkdirAll(folder, 0o700); err != nil {
 			return err
@@ -241,6 +244,7 @@ func (p *pass) foreignTeam(in *intake, c *claudefile.Config) (*cadre.ForeignTeam
 	f := &cadre.ForeignTeam{
 		Name: c.Name, Description: c.Description, CreatedAt: time.UnixMilli(c.CreatedAt), LeadSession: c.LeadSessionID, By: cadre.External,
 	}
+	p.noteClient(in, c)
 	listed := map[string]bool{}
 	for _, m := range c.Members {
 		if m.Name == "" {
@@ -277,6 +281,21 @@ func (p *pass) foreignTeam(in *intake, c *claudefile.Config) (*cadre.ForeignTeam
 		}
 	}
 	return f, nil
+}
+
+// noteClient remembers whether a client of the older kind leads the team: it says
+// nothing about its process, and has no name for its own pane.
+func (p *pass) noteClient(in *intake, c *claudefile.Config) {
+	for _, m := range c.Members {
+		if m.AgentID != c.LeadAgentID {
+			continue
+		}
+		lead, err := in.Member(m.Name)
+		ours := err != nil || lead != nil && lead.Backend != cadre.BackendClient
+		if p.mem.OldAt = 0; !ours && c.LeadProcess == nil && m.TmuxPaneID == "" {
+			p.mem.OldAt = p.wall()
+		}
+	}
 }
 
 // mostPutBack is how often a member of ours that a client dropped from the team's

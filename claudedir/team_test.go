@@ -122,6 +122,18 @@ func (w *world) ownMember(name string) {
 	}
 }
 
+func (w *world) mustBeArchived() {
+	w.Helper()
+	for info, err := range w.inner.Scopes(context.Background()) {
+		if err != nil || info.Scope == list && info.Where != cadre.Archive {
+			w.Fatalf("%s is in %s: %v", info.Scope, info.Where, err)
+		}
+	}
+	if _, err := w.do(&cadre.TaskAdd{Subject: "to nobody"}); !errors.Is(err, cadre.ErrNotFound) {
+		w.Fatalf("something can be added to what is archived: %v", err)
+	}
+}
+
 func TestTeamDeleteWhileOurMembersLive(t *testing.T) {
 	w := newWorld(t)
 	w.must(&cadre.TeamCreate{Name: string(list)})
@@ -144,9 +156,10 @@ func TestTeamDeleteWhileOurMembersLive(t *testing.T) {
 	id := w.add("two")
 	w.inner = w.inner.(*interrupted).Store
 	w.open()
-	if _, err := w.do(&cadre.TaskComment{ID: id, Text: "late"}); !errors.Is(err, cadre.ErrNotFound) || !strings.Contains(err.Error(), "archive") {
-		t.Fatalf("the scope is not archived: %v", err)
+	if got := w.task(id); got.Subject != "two" {
+		t.Errorf("what was archived cannot be looked at: %q", got.Subject)
 	}
+	w.mustBeArchived()
 	if !w.gone(w.path("teams", string(list))) || !w.gone(w.path("tasks", string(list))) {
 		t.Error("the folders were made again")
 	}
@@ -187,9 +200,10 @@ func TestTeamDeleteInTheMiddleOfOurWriting(t *testing.T) {
 	w.must(&cadre.TaskUpdate{ID: id, Owner: new("bob"), Subject: new("more")}) // a task, and mail
 	w.inner = w.inner.(*interrupted).Store
 	w.open()
-	if _, err := w.do(&cadre.TeamShow{}); !errors.Is(err, cadre.ErrNotFound) {
-		t.Errorf("the scope is not archived: %v", err)
+	if _, err := w.do(&cadre.TeamShow{}); err != nil && !errors.Is(err, cadre.ErrNotFound) {
+		t.Fatal(err)
 	}
+	w.mustBeArchived()
 	for _, folder := range []string{"tasks", "teams"} {
 		if !w.gone(w.path(folder, string(list))) {
 			t.Errorf("the folder in %s was made again", folder)

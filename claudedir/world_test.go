@@ -27,6 +27,7 @@ type world struct {
 	dir   string // the client's folder
 	state string
 	clock time.Time // zero: the real one
+	scope cadre.Scope
 	warns []string
 	who   claudedir.Authors
 }
@@ -34,7 +35,7 @@ type world struct {
 const list cadre.Scope = "docs"
 
 func newWorld(t *testing.T) *world {
-	w := &world{T: t, inner: memstore.New(), dir: filepath.Join(t.TempDir(), "claude"), state: t.TempDir()}
+	w := &world{T: t, inner: memstore.New(), dir: filepath.Join(t.TempDir(), "claude"), state: t.TempDir(), scope: list}
 	w.open()
 	return w
 }
@@ -64,7 +65,7 @@ func (w *world) as(name string, verb any) (any, error) {
 	if name != "" {
 		actor = cadre.Actor{Kind: cadre.ActorMember, Name: name, Proof: cadre.ProofTerminal, By: "operator"}
 	}
-	s := &coord.Session{Coord: &coord.Coord{Store: w.store, Now: w.now}, Actor: actor, Door: "test", Scope: list, CWD: "/project"}
+	s := &coord.Session{Coord: &coord.Coord{Store: w.store, Now: w.now}, Actor: actor, Door: "test", Scope: w.scope, CWD: "/project"}
 	return s.Do(context.Background(), "test", verb)
 }
 
