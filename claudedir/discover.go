@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,6 +39,9 @@ func (s *Store) discover(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("%s: %w", scope, err))
 		}
 	}
+	if !s.LookOnly {
+		s.finishClearing(ctx, known, note)
+	}
 	for scope, where := range known { // what is gone first: it may be there under another name
 		if where == cadre.Live && !s.LookOnly && kept(scope) && (!folders[scope] || s.lostTeam(scope)) {
 			_, err := s.sync(ctx, scope, look{})
@@ -54,6 +58,25 @@ func (s *Store) discover(ctx context.Context) error {
 		}
 	}
 	return joinErr(errs)
+}
+
+// finishClearing removes the files of scopes that left while they could not be
+// removed: as long as they are, they are remembered.
+func (s *Store) finishClearing(ctx context.Context, known map[cadre.Scope]cadre.Where, note func(cadre.Scope, error)) {
+	f, err := s.memory.Open(".")
+	if err != nil {
+		note("all lists", err)
+		return
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(-1)
+	note("all lists", err)
+	for _, name := range names {
+		scope, ok := strings.CutSuffix(name, ".json")
+		if ok && known[cadre.Scope(scope)] != cadre.Live {
+			note(cadre.Scope(scope), s.clear(ctx, cadre.Scope(scope)))
+		}
+	}
 }
 
 // lostTeam says whether a scope had a team's file that is gone, though its tasks
@@ -80,16 +103,12 @@ func (s *Store) Has(scope cadre.Scope) bool {
 func (s *Store) folders() (map[cadre.Scope]bool, error) {
 	out := map[cadre.Scope]bool{}
 	for _, kind := range []string{"teams", "tasks"} {
-		entries, err := fs.ReadDir(s.root.FS(), kind)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
+		names, err := s.names(kind)
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range entries {
-			name := e.Name()
-			if scope, err := cadre.ParseScope(name); err != nil || string(scope) != name || !e.IsDir() {
+		for _, name := range names {
+			if scope, err := cadre.ParseScope(name); err != nil || string(scope) != name {
 				continue
 			}
 			if kind == "teams" && s.exists("teams/"+name+"/"+configName) || kind == "tasks" && s.hasTask(name) {
@@ -100,28 +119,27 @@ func (s *Store) folders() (map[cadre.Scope]bool, error) {
 	return out, nil
 }
 
+// names reads a folder; none where it is not there.
+func (s *Store) names(folder string) ([]string, error) {
+	dir, err := swapfile.Open(s.root, folder)
+	if err != nil {
+		return nil, absent(err)
+	}
+	defer dir.Close()
+	return namesIn(dir)
+}
+
 func (s *Store) exists(path string) bool {
 	info, err := s.root.Lstat(path)
 	return err == nil && info.Mode().IsRegular()
 }
 
 func (s *Store) hasTask(list string) bool {
-	f, err := s.root.Open("tasks/" + list)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	for {
-		names, err := f.Readdirnames(100)
-		for _, name := range names {
-			if _, ok := taskName(name); ok {
-				return true
-			}
-		}
-		if err != nil {
-			return false
-		}
-	}
+	names, _ := s.names("tasks/" + list) // a link or the like has none
+	return slices.ContainsFunc(names, func(name string) bool {
+		_, ok := taskName(name)
+		return ok
+	})
 }
 
 // aliasOf says which team a folder belongs to that a client made with another
@@ -140,15 +158,25 @@ func (s *Store) aliasOf(scope cadre.Scope) cadre.Scope {
 // boxFolder is the folder in which clients keep a team's inboxes: they spell it
 // otherwise than the folder of the team itself.
 func (s *Store) boxFolder(scope cadre.Scope) string {
-	data, err := s.root.ReadFile("teams/" + string(scope) + "/" + configName)
-	if err != nil {
-		return string(scope)
-	}
-	c, err := claudefile.ReadConfig(data)
+	c, err := s.config(scope)
 	if err != nil || c.Name == "" || claudefile.TeamFolder(c.Name) != string(scope) {
 		return string(scope)
 	}
 	return claudefile.ListFolder(c.Name)
+}
+
+// config reads a team's file as it is.
+func (s *Store) config(scope cadre.Scope) (*claudefile.Config, error) {
+	dir, err := swapfile.Open(s.root, "teams/"+string(scope))
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	data, _, err := swapfile.Read(dir, configName, claudefile.MaxFile)
+	if err != nil {
+		return nil, err
+	}
+	return claudefile.ReadConfig(data)
 }
 
 // vanished takes in that a client deleted the team, or moved the list. What is gone
@@ -162,8 +190,11 @@ func (p *pass) vanished() (gone bool, err error) {
 			p.head, p.upTo = cadre.Head{}, cadre.Head{} // whoever looked at the scope has to look again
 		}
 	}()
-	if p.mem.Team && !p.exists("teams/"+string(p.scope)+"/"+configName) {
-		return true, p.archive("a client deleted the team")
+	if p.mem.Team {
+		_, err := p.root.Lstat("teams/" + string(p.scope) + "/" + configName)
+		if errors.Is(err, fs.ErrNotExist) { // a link or the like in its place is no deleted team
+			return true, p.archive("a client deleted the team")
+		}
 	}
 	if !p.mem.List || p.list != nil || p.mem.Team {
 		return false, nil
@@ -236,13 +267,9 @@ func (p *pass) archive(why string) error {
 // client makes it when it goes on with a session, comes back; another team of that
 // name begins anew, and the archived one gets out of its way.
 func (s *Store) revive(ctx context.Context, scope cadre.Scope) error {
-	data, err := s.root.ReadFile("teams/" + string(scope) + "/" + configName)
+	config, err := s.config(scope)
 	if err != nil {
 		return nil // tasks alone are what a deleted team left
-	}
-	config, err := claudefile.ReadConfig(data)
-	if err != nil {
-		return nil
 	}
 	var last cadre.Head
 	var team *cadre.Team
@@ -283,6 +310,9 @@ func (s *Store) Move(ctx context.Context, scope cadre.Scope, c cadre.Command, to
 			}
 		}
 	}
+	if to.Where == cadre.Live {
+		s.warn(scope, s.clear(ctx, scope)) // files that could not be removed when it left were deleted by nobody
+	}
 	receipt, err := s.Store.Move(ctx, scope, c, to)
 	if err != nil {
 		return receipt, err
@@ -305,7 +335,8 @@ func (s *Store) Move(ctx context.Context, scope cadre.Scope, c cadre.Command, to
 }
 
 // clear removes the files of a scope that left, as far as they are as we know them;
-// anything else stays where it is.
+// anything else stays where it is. As long as one of ours could not be removed they
+// are remembered, and it is tried again.
 func (s *Store) clear(ctx context.Context, scope cadre.Scope) error {
 	if there, err := s.open(false); err != nil || !there {
 		return err
@@ -324,43 +355,84 @@ func (s *Store) clear(ctx context.Context, scope cadre.Scope) error {
 	}
 	p := &pass{Store: s, ctx: ctx, scope: scope, mem: m}
 	defer p.close()
+	if m.Epoch == "" {
+		return nil // nothing of ours is there
+	}
 	if err := errors.Join(p.openList(false), p.openTeam(false)); err != nil {
 		return err
 	}
-	tasks, err := m.table()
-	if err != nil {
+	if err := p.clearFiles(); err != nil {
 		return err
 	}
-	for id, known := range tasks.each() {
-		if p.list != nil {
-			removeKnown(p.list, string(id)+".json", known)
-		}
-	}
-	for key, known := range m.Files {
-		if name, ok := strings.CutPrefix(key, "inboxes/"); ok && p.team.boxes != nil {
-			removeKnown(p.team.boxes, name+".json", known)
-		} else if !ok && p.team.dir != nil {
-			removeKnown(p.team.dir, key, known)
-		}
-	}
-	if p.list != nil {
-		p.list.Root().Remove(".lock")
-		p.list.Root().Remove(markName)
-	}
 	for _, folder := range []string{"tasks/" + string(scope), "teams/" + string(scope) + "/inboxes", "teams/" + string(scope)} {
-		s.root.Remove(folder) // only where it is empty
+		names, err := s.names(folder)
+		if err == nil && len(names) == 0 {
+			err = absent(s.root.Remove(folder))
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return m.drop()
 }
 
+func (p *pass) clearFiles() error {
+	tasks, err := p.mem.table()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for id, known := range tasks.each() {
+		if p.list != nil {
+			errs = append(errs, removeKnown(p.list, string(id)+".json", known))
+		}
+	}
+	for key, known := range p.mem.Files {
+		if name, ok := strings.CutPrefix(key, "inboxes/"); ok && p.team.boxes != nil {
+			errs = append(errs, removeKnown(p.team.boxes, name+".json", known))
+		} else if !ok && p.team.dir != nil {
+			errs = append(errs, removeKnown(p.team.dir, key, known))
+		}
+	}
+	if p.list != nil {
+		errs = append(errs, p.clearList())
+	}
+	for _, dir := range []*swapfile.Dir{p.team.dir, p.team.boxes} {
+		if dir != nil {
+			errs = append(errs, swapfile.Sweep(dir, 0, nil))
+		}
+	}
+	return joinErr(slices.DeleteFunc(errs, func(err error) bool { return err == nil }))
+}
+
+// clearList removes what is in a list besides tasks, unless tasks are left.
+func (p *pass) clearList() error {
+	if err := swapfile.Sweep(p.list, 0, nil); err != nil {
+		return err
+	}
+	names, err := namesIn(p.list)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if name != ".lock" && name != markName {
+			return nil
+		}
+	}
+	return errors.Join(absent(p.list.Root().Remove(".lock")), absent(p.list.Root().Remove(markName)))
+}
+
 // removeKnown removes a file if it is the one that is remembered.
-func removeKnown(dir *swapfile.Dir, name string, known slot) {
-	if data, _, err := swapfile.Read(dir, name, claudefile.MaxFile); err != nil || hashOf(data) != known.Hash {
-		return
+func removeKnown(dir *swapfile.Dir, name string, known slot) error {
+	data, _, err := swapfile.Read(dir, name, claudefile.MaxFile)
+	if err != nil || hashOf(data) != known.Hash {
+		return unreadable(err)
 	}
-	if old, err := swapfile.Remove(dir, name); err == nil {
-		old.Done()
+	old, err := swapfile.Remove(dir, name)
+	if err != nil {
+		return absent(err)
 	}
+	return old.Done()
 }
 
 // drop forgets a scope for good.

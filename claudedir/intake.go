@@ -29,6 +29,7 @@ type written struct {
 	at    time.Time        // when
 	data  []byte
 	known bool // the file had been projected or taken in before
+	late  bool // it is found long after it was written, and may be older than what was taken in since
 	ours  bool // what it held before was written by us
 }
 
@@ -58,7 +59,7 @@ func (in *intake) change(w written) (f cadre.ForeignTask, ok bool, err error) {
 	if err != nil {
 		return f, false, err
 	}
-	past, err := in.past(f.Ref(), w.at)
+	past, err := in.past(f.Ref(), w)
 	if err != nil {
 		return f, false, err
 	}
@@ -210,14 +211,15 @@ func waitsFor(t *cadre.Task, id cadre.TaskID) bool {
 type past struct {
 	events []cadre.Event
 	at     time.Time
+	late   bool
 	files  bool // also what another file said counts, and a task that began so: we wrote it to this one
 }
 
 // mostPast bounds how far back a value is looked for.
 const mostPast = 200
 
-func (in *intake) past(ref cadre.Ref, at time.Time) (past, error) {
-	p := past{at: at}
+func (in *intake) past(ref cadre.Ref, w written) (past, error) {
+	p := past{at: w.at, late: w.late}
 	for e, err := range in.History(ref) {
 		if err != nil {
 			return p, err
@@ -231,7 +233,8 @@ func (in *intake) past(ref cadre.Ref, at time.Time) (past, error) {
 }
 
 // replaced says whether Cadre replaced what was, within a time before the file was
-// written; with ever, at any time.
+// written; with ever, at any time. Where the file is found late, what was taken in
+// since it was written has replaced it too.
 func (p past) replaced(ever bool, within time.Duration, was func(*cadre.Task) bool) bool {
 	for _, e := range p.events {
 		if !ever && e.Time.Before(p.at.Add(-within)) {
@@ -239,7 +242,8 @@ func (p past) replaced(ever bool, within time.Duration, was func(*cadre.Task) bo
 		}
 		before, _ := e.Before.(*cadre.Task)
 		after, _ := e.After.(*cadre.Task)
-		if (p.files || e.Door != door && before != nil) && after != nil && was(before) && !was(after) {
+		newer := p.files || e.Door != door && before != nil || p.late && before != nil && e.Time.After(p.at)
+		if newer && after != nil && was(before) && !was(after) {
 			return true
 		}
 	}
@@ -312,7 +316,7 @@ func (in *intake) edges(f *cadre.ForeignTask, w written, base, now *claudefile.T
 	add, drop = differ(w.file.Blocks, was.Blocks, now.Blocks)
 	for _, waits := range [][]string{add, drop} {
 		for _, id := range waits {
-			other, err := in.past(cadre.Ref{Kind: cadre.KindTask, ID: id}, w.at)
+			other, err := in.past(cadre.Ref{Kind: cadre.KindTask, ID: id}, w)
 			if err != nil {
 				return false, err
 			}

@@ -1,7 +1,7 @@
 package claudedir
 
 import (
-	"path/filepath"
+	"os"
 	"time"
 
 	"cadre/internal/dirlock"
@@ -23,7 +23,9 @@ func (p *pass) underLock(dir *swapfile.Dir, name string, do func() error) error 
 	case p.team.boxes:
 		queue = string(p.scope) + ".inbox-queue"
 	}
-	held, err := dirlock.Lock(p.ctx, dir, name, dirlock.Options{Queue: filepath.Join(p.Memory, queue)})
+	held, err := dirlock.Lock(p.ctx, dir, name, dirlock.Options{Queue: func() (*os.File, error) {
+		return p.memory.OpenFile(queue, os.O_RDWR|os.O_CREATE, 0o600)
+	}})
 	if err != nil {
 		return err
 	}

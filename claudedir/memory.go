@@ -11,7 +11,6 @@ import (
 	"iter"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"cadre"
@@ -266,8 +265,12 @@ func numbered(id cadre.TaskID) (int64, bool) {
 	return n, n <= mostSlots
 }
 
-// taskName gives the id that a file name stands for.
+// taskName gives the id that a file name stands for. Names that no client would
+// make, and no command could say, are none.
 func taskName(file string) (cadre.TaskID, bool) {
-	name, ok := strings.CutSuffix(file, ".json")
-	return cadre.TaskID(name), ok && name != "" && !strings.HasPrefix(name, ".")
+	name, ok := inboxName(file)
+	return cadre.TaskID(name), ok && len(name) <= mostName
 }
+
+// mostName is how long the name of a task may be.
+const mostName = 200

@@ -125,29 +125,52 @@ func (s *Store) place(scope cadre.Scope) *place {
 func (s *Store) open(create bool) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, f := range []struct {
-		into *(*os.Root)
-		path string
-	}{{&s.root, s.Dir}, {&s.memory, s.Memory}} {
-		if *f.into != nil {
-			continue
-		}
-		root, err := os.OpenRoot(f.path)
+	if s.root == nil {
+		root, err := os.OpenRoot(s.Dir)
 		if errors.Is(err, fs.ErrNotExist) {
-			if !create && f.path == s.Dir {
+			if !create {
 				return false, nil
 			}
-			if err := os.MkdirAll(f.path, 0o700); err != nil {
+			if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 				return false, err
 			}
-			root, err = os.OpenRoot(f.path)
+			root, err = os.OpenRoot(s.Dir)
 		}
 		if err != nil {
 			return false, err
 		}
-		*f.into = root
+		s.root = root
+	}
+	if s.memory == nil {
+		memory, err := openInside(filepath.Dir(s.Memory), filepath.Base(s.Memory))
+		if err != nil {
+			return false, err
+		}
+		s.memory = memory
 	}
 	return true, nil
+}
+
+// openInside opens a folder inside a folder of ours, making both where they are not
+// there. A link that leads elsewhere is not followed.
+func openInside(folder, name string) (*os.Root, error) {
+	if err := os.MkdirAll(filepath.Dir(folder), 0o700); err != nil {
+		return nil, err
+	}
+	above, err := os.OpenRoot(filepath.Dir(folder))
+	if err != nil {
+		return nil, err
+	}
+	defer above.Close()
+	path := filepath.Join(filepath.Base(folder), name)
+	root, err := above.OpenRoot(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := above.MkdirAll(path, 0o700); err != nil {
+			return nil, err
+		}
+		root, err = above.OpenRoot(path)
+	}
+	return root, err
 }
 
 // kept says whether a scope stands in the client's files.
@@ -200,14 +223,13 @@ func (s *Store) look(ctx context.Context, scope cadre.Scope, look func(cadre.Sna
 	if r == nil {
 		return false, err // an archived scope has no files
 	}
-	clean, fault := c.clean(r, head)
-	if fault == nil && !clean {
-		var after cadre.Head
-		after, fault = s.sync(ctx, scope, r.files())
-		changed = fault == nil && (after.Seq != head.Seq || after.Epoch != head.Epoch)
+	if clean, fault := c.clean(r, head); clean && fault == nil {
+		return false, err
 	}
+	after, fault := s.sync(ctx, scope, r.files())
 	s.warn(scope, fault)
-	return changed, err
+	known := fault == nil || after.Epoch != "" // a fault in one file keeps nobody from what another says
+	return known && (after.Seq != head.Seq || after.Epoch != head.Epoch), err
 }
 
 // rounds bounds how often something is tried again because files changed under it.

@@ -3,13 +3,11 @@ package claudedir
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"cadre"
@@ -114,10 +112,14 @@ type pass struct {
 	slots   map[cadre.TaskID]slot // how those files look, to be remembered once they are taken in
 	touched map[cadre.TaskID]bool // tasks whose files are to be compared with the log
 	team    teamFiles
-	faults  []error // files that could not be written; the others are
+	olds    []*swapfile.Old // replaced files that say something, until that is taken in
+	faults  []error         // files that could not be written; the others are
 }
 
 func (p *pass) close() {
+	for _, old := range p.olds {
+		old.Leave() // whoever sweeps takes it in
+	}
 	if p.list != nil {
 		p.list.Close()
 	}
@@ -224,7 +226,10 @@ func (p *pass) look(l look) error {
 	if l.heard && !l.team && len(l.inboxes) == 0 && !p.full {
 		return nil
 	}
-	return p.lookAtTeam()
+	if err := p.lookAtTeam(); err != nil {
+		p.faults = append(p.faults, err) // the tasks are served all the same
+	}
+	return nil
 }
 
 // fewNames is how many files are looked at one by one whenever their folder
@@ -249,7 +254,7 @@ func (p *pass) lookAtList(l look) error {
 		if err := p.lookAtNames(l, candidates); err != nil {
 			return err
 		}
-		if err := p.sweep(); err != nil {
+		if err := p.sweepList(); err != nil {
 			return err
 		}
 	}
@@ -292,30 +297,6 @@ func (p *pass) lookAtNames(l look, candidates map[cadre.TaskID]bool) error {
 	return nil
 }
 
-// leftover is how old a temporary file must be to be one that a crash left.
-var leftover = 10 * time.Second
-
-// sweep removes what a crash left in the list. It may be a file that was replaced
-// and never looked at, with the only copy of what somebody wrote: so it is looked
-// at now.
-func (p *pass) sweep() error {
-	left := func(name string) bool { return strings.HasPrefix(name, ".cadre-") }
-	if p.LookOnly || !slices.ContainsFunc(p.names, left) {
-		return nil
-	}
-	return swapfile.Sweep(p.list, leftover, func(name string, old *swapfile.Old) error {
-		id, ok := taskName(name)
-		data, stamp, err := old.Read(claudefile.MaxFile)
-		if !ok || err != nil {
-			return nil
-		}
-		if file, err := claudefile.ReadTask(data); err == nil {
-			p.found = append(p.found, written{id: id, file: file, at: time.Unix(0, stamp.MTime), data: data, known: true})
-		}
-		return nil
-	})
-}
-
 // moved says whether names may have come or gone since they were last read.
 func (p *pass) moved() (bool, int64, error) {
 	info, err := p.list.Root().Stat(".")
@@ -329,14 +310,11 @@ func (p *pass) moved() (bool, int64, error) {
 // readNames reads the folder.
 func (p *pass) readNames(at int64) error {
 	saw := p.wall()
-	f, err := p.list.Root().Open(".")
+	names, err := namesIn(p.list)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	if p.names, err = f.Readdirnames(-1); err != nil {
-		return err
-	}
+	p.names = names
 	p.mem.ListAt, p.mem.ListSaw, p.mem.Names, p.mem.Unsure, p.mem.Largest = at, saw, len(p.names), false, 0
 	for _, name := range p.names {
 		if id, ok := taskName(name); ok && id.Numeric() {
@@ -366,18 +344,28 @@ func (p *pass) inspect(id cadre.TaskID) error {
 		}
 		return nil
 	case err != nil:
-		p.odd(id, swapfile.Stamp{}, nil)
+		p.unreadable(id, stamp, err)
 		return nil
 	case known.current(stamp):
 		return nil
 	}
 	data, stamp, err := p.readWhole(name)
 	if err != nil {
-		p.odd(id, stamp, nil)
+		p.unreadable(id, stamp, err)
 		return nil
 	}
 	p.taskWritten(id, data, stamp, known)
 	return nil
+}
+
+// unreadable notes that a task's file could not be read. What nobody should read is
+// left alone; after any other error it is looked at again.
+func (p *pass) unreadable(id cadre.TaskID, stamp swapfile.Stamp, err error) {
+	if unreadable(err) == nil && !errors.Is(err, fs.ErrNotExist) {
+		p.odd(id, stamp, nil)
+		return
+	}
+	p.faults = append(p.faults, err)
 }
 
 // patience is how long a writer that is in the middle of a file is waited for.
@@ -386,16 +374,18 @@ const patience = time.Second
 // readWhole reads a task's file. One that does not parse and was just touched is
 // being written in place: its writer gets a moment to finish.
 func (p *pass) readWhole(name string) ([]byte, swapfile.Stamp, error) {
-	for {
+	for deadline := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) {
 		data, stamp, err := swapfile.Read(p.list, name, claudefile.MaxFile)
+		if errors.Is(err, swapfile.ErrChanging) && time.Now().Before(deadline) {
+			continue
+		}
 		if err != nil {
 			return data, stamp, err
 		}
 		age := time.Since(time.Unix(0, stamp.MTime))
-		if _, err := claudefile.ReadTask(data); err == nil || age > patience || age < -patience {
+		if _, err := claudefile.ReadTask(data); err == nil || age > patience || age < -patience || time.Now().After(deadline) {
 			return data, stamp, nil
 		}
-		time.Sleep(2 * time.Millisecond)
 	}
 }
 
@@ -480,6 +470,12 @@ func (p *pass) takeIn() error {
 	}
 	p.slots = map[cadre.TaskID]slot{}
 	p.team.remember(p)
+	for _, old := range p.olds {
+		if err := old.Done(); err != nil {
+			p.faults = append(p.faults, err)
+		}
+	}
+	p.olds = nil
 	return p.catchUp()
 }
 
@@ -578,7 +574,7 @@ func (p *pass) write() error {
 	if err := p.team.write(p); err != nil {
 		p.faults = append(p.faults, err)
 	}
-	if len(p.faults) > 0 {
+	if len(p.faults)+len(p.found) > 0 || p.team.found() {
 		return nil // the place in the log stays, and all of this is tried again
 	}
 	p.mem.Epoch, p.mem.Seq = p.upTo.Epoch, p.upTo.Seq
@@ -662,7 +658,7 @@ func (p *pass) writeTask(id cadre.TaskID, want *claudefile.Task) error {
 		return p.createTask(id, want, known)
 	}
 	if err != nil {
-		p.odd(id, stamp, nil)
+		p.unreadable(id, stamp, err)
 		return nil
 	}
 	if known.Mark&here == 0 || known.Hash != hashOf(data) {
@@ -734,25 +730,15 @@ func (p *pass) removeTask(id cadre.TaskID, data []byte, known slot) error {
 }
 
 // lookAtOld looks at a file that was just replaced: what was written to it after
-// we had read it is taken in. A writer that is in the middle of it gets a second.
+// we had read it is taken in.
 func (p *pass) lookAtOld(id cadre.TaskID, old *swapfile.Old, expected []byte, known slot) error {
-	defer old.Done()
-	deadline := time.Now().Add(patience)
-	for {
-		data, stamp, err := old.Read(claudefile.MaxFile)
-		if err != nil {
-			return err
-		}
-		if string(data) == string(expected) {
-			return nil
-		}
-		if file, err := claudefile.ReadTask(data); err == nil {
-			p.found = append(p.found, written{id: id, file: file, at: time.Unix(0, stamp.MTime), data: data, known: known.Mark&here != 0, ours: known.Mark&ours != 0})
-			return nil
-		}
-		if time.Now().After(deadline) { // a write that never ended says nothing, but somebody may want to see it
-			return p.memory.WriteFile(fmt.Sprintf("%s-%s-%x.broken", p.scope, id, hashOf(data)), data, 0o600)
-		}
-		time.Sleep(2 * time.Millisecond)
+	var file *claudefile.Task
+	data, stamp, err := p.settled(old, string(id), expected, func(data []byte) (err error) {
+		file, err = claudefile.ReadTask(data)
+		return err
+	})
+	if err == nil && data != nil {
+		p.found = append(p.found, written{id: id, file: file, at: time.Unix(0, stamp.MTime), data: data, known: known.Mark&here != 0, ours: known.Mark&ours != 0})
 	}
+	return err
 }

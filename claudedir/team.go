@@ -113,17 +113,38 @@ func (p *pass) lookAtTeam() error {
 		if dir == nil {
 			continue
 		}
-		names, err := fs.Glob(dir.Root().FS(), "*.json")
+		names, err := namesIn(dir)
+		if err == nil && slices.ContainsFunc(names, swapfile.Leftover) {
+			err = p.sweepInboxes(dir)
+		}
 		if err != nil {
 			return err
 		}
 		for _, name := range names {
-			if err := p.lookAtInbox(dir, strings.TrimSuffix(name, ".json")); err != nil {
-				return err
+			if box, ok := inboxName(name); ok {
+				if err := p.lookAtInbox(dir, box); err != nil {
+					return err
+				}
 			}
 		}
 	}
 	return nil
+}
+
+// inboxName gives whose inbox a file is. Names that no client would make are none.
+func inboxName(file string) (string, bool) {
+	name, ok := strings.CutSuffix(file, ".json")
+	return name, ok && name != "" && name == claudefile.ListFolder(name)
+}
+
+// namesIn reads a folder.
+func namesIn(dir *swapfile.Dir) ([]string, error) {
+	f, err := dir.Root().Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return f.Readdirnames(-1)
 }
 
 // changed reads a file of the team if it is not as it is remembered.
@@ -417,14 +438,23 @@ func (p *pass) replaceFile(dir *swapfile.Dir, name, key string, content func(old
 		if err != nil {
 			return err
 		}
-		defer was.Done()
 		set(&p.mem.Files, key, slot{Stamp: stamp, Saw: p.wall(), Hash: hashOf(now), Mark: here | ours})
-		data, _, err := was.Read(claudefile.MaxFile)
-		if err == nil && string(data) != string(old) {
+		data, _, err := p.settled(was, strings.TrimSuffix(name, ".json"), old, func(data []byte) error { return readable(key, data) })
+		if err == nil && data != nil {
 			p.merge(key, name, data, inboxAdds(old, now))
 		}
-		return nil
+		return err
 	})
+}
+
+// readable says what keeps a file of the team from being read.
+func readable(key string, data []byte) error {
+	if key == configName {
+		_, err := claudefile.ReadConfig(data)
+		return err
+	}
+	_, err := claudefile.ReadInbox(data)
+	return err
 }
 
 // merge takes note of a content that was replaced before anyone had read it; added

@@ -84,7 +84,9 @@ func (d *Doctor) locked(ctx context.Context, dir *swapfile.Dir, name string, do 
 	if name == ".highwatermark" {
 		name = ".lock" // it changes under the lock of its list
 	}
-	lock, err := dirlock.Lock(ctx, dir, name, dirlock.Options{Queue: filepath.Join(d.backups(), "queue")})
+	lock, err := dirlock.Lock(ctx, dir, name, dirlock.Options{Queue: func() (*os.File, error) {
+		return os.OpenFile(filepath.Join(d.backups(), "queue"), os.O_RDWR|os.O_CREATE, 0o600)
+	}})
 	if err != nil {
 		return err
 	}

@@ -30,6 +30,12 @@ func openList(folder string) (*swapfile.Dir, error) {
 	return swapfile.Open(root, "list")
 }
 
+func queueIn(folder string) func() (*os.File, error) {
+	return func() (*os.File, error) {
+		return os.OpenFile(filepath.Join(folder, "queue"), os.O_RDWR|os.O_CREATE, 0o600)
+	}
+}
+
 // lockUntilKilled takes the lock of a file again and again: see witness for what it
 // writes down. Its arguments are the folder, its own name, and how old a lock left
 // behind is.
@@ -52,7 +58,7 @@ func lockUntilKilled(args []string) error {
 		return err
 	}
 	for {
-		h, err := dirlock.Lock(context.Background(), dir, "1.json", dirlock.Options{Queue: filepath.Join(folder, "queue"), Stale: stale})
+		h, err := dirlock.Lock(context.Background(), dir, "1.json", dirlock.Options{Queue: queueIn(folder), Stale: stale})
 		if errors.Is(err, dirlock.ErrHeld) {
 			continue
 		}
@@ -84,7 +90,7 @@ func lockOnce(args []string) error {
 	if err != nil {
 		return err
 	}
-	h, err := dirlock.Lock(context.Background(), dir, "1.json", dirlock.Options{Queue: filepath.Join(args[0], "queue"), Stale: time.Hour, Wait: time.Second})
+	h, err := dirlock.Lock(context.Background(), dir, "1.json", dirlock.Options{Queue: queueIn(args[0]), Stale: time.Hour, Wait: time.Second})
 	if err != nil {
 		return err
 	}

@@ -38,10 +38,12 @@ var ErrLost = errors.New("the lock was taken away while it was held")
 
 // Options say how a lock is taken.
 type Options struct {
-	// Queue is the path of the file that our own processes queue on. It lies outside
-	// the folder and is never removed. Several locks of one folder may share it; then
-	// they exclude one another.
-	Queue string
+	// Queue opens the file that our own processes queue on, for reading and writing,
+	// and makes it where it is not there. It lies outside the folder and is never
+	// removed. Several locks of one folder may share it; then they exclude one
+	// another. Locks of two folders better do not: one that was left behind is looked
+	// for in the folder of whoever comes next, and outlasted if it is not there.
+	Queue func() (*os.File, error)
 
 	// Stale is how old a lock's modification time must be for the lock to count as
 	// left behind: 10 s, if it is zero, which is what other programs take.
@@ -79,7 +81,7 @@ func lock(ctx context.Context, dir *swapfile.Dir, name string, o Options, move f
 	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(o.Wait, h.stale+5*time.Second), ErrHeld)
 	defer cancel()
 	h.queue = flock.New(func() (*os.File, error) {
-		f, err := os.OpenFile(o.Queue, os.O_RDWR|os.O_CREATE, 0o600)
+		f, err := o.Queue()
 		h.note = f
 		return f, err
 	})
@@ -123,6 +125,9 @@ func (h *Held) acquire(ctx context.Context) error {
 		}
 		if there != watched {
 			watched, since = there, time.Now()
+			if err := h.empty(h.lock); err != nil {
+				return err
+			}
 		}
 		// Others may date a lock a second or two into the future. One that is dated
 		// further, by a clock that was set back, is left behind when it was watched
@@ -190,8 +195,8 @@ func (h *Held) sign(folder string) error {
 // was judged. A folder with anything in it is no lock and stays.
 func (h *Held) takeAway(lock string, judged swapfile.Stamp) error {
 	root, away := h.dir.Root(), swapfile.TempName(lock)
-	if inside, _ := fs.ReadDir(root.FS(), lock); len(inside) > 0 {
-		return fmt.Errorf("%s is not empty, so it is no lock", lock)
+	if err := h.empty(lock); err != nil {
+		return err
 	}
 	if err := root.Rename(lock, away); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -215,6 +220,14 @@ func (h *Held) takeAway(lock string, judged swapfile.Stamp) error {
 		back = root.Remove(away) // its holder finds another's lock there, as after any other loss
 	}
 	return errors.Join(err, back)
+}
+
+// empty refuses a folder with anything in it.
+func (h *Held) empty(lock string) error {
+	if inside, _ := fs.ReadDir(h.dir.Root().FS(), lock); len(inside) > 0 {
+		return fmt.Errorf("%s is not empty, so it is no lock", lock)
+	}
+	return nil
 }
 
 // Lost says whether the lock has been taken away, or cannot be looked at.

@@ -46,14 +46,20 @@ func hold(folder, name string) error {
 	select {}
 }
 
+func queueIn(folder string) func() (*os.File, error) {
+	return func() (*os.File, error) {
+		return os.OpenFile(filepath.Join(folder, "queue"), os.O_RDWR|os.O_CREATE, 0o600)
+	}
+}
+
 // short are the options of tests: a lock is left behind after 200 ms.
 func short(folder string) dirlock.Options {
-	return dirlock.Options{Queue: filepath.Join(folder, "queue"), Stale: 200 * time.Millisecond, Wait: 30 * time.Second}
+	return dirlock.Options{Queue: queueIn(folder), Stale: 200 * time.Millisecond, Wait: 30 * time.Second}
 }
 
 // patient are options with which only a lock known to be ours is taken over.
 func patient(folder string) dirlock.Options {
-	return dirlock.Options{Queue: filepath.Join(folder, "queue"), Stale: time.Hour, Wait: time.Minute}
+	return dirlock.Options{Queue: queueIn(folder), Stale: time.Hour, Wait: time.Minute}
 }
 
 // place is a folder with a list in it and room for the queue's file beside it.
@@ -328,6 +334,18 @@ func TestADamagedNoteStopsNobody(t *testing.T) {
 			t.Fatalf("after %q: %v", text, err)
 		}
 		p.release(h)
+	}
+}
+
+// A folder with something in it will never be given up by anybody: nobody waits
+// for that.
+func TestAFolderThatIsNoLock(t *testing.T) {
+	p := newPlace(t)
+	if err := os.MkdirAll(filepath.Join(p.path, "list", "1.json.lock", "inside"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := dirlock.Lock(t.Context(), p.dir, "1.json", patient(p.path)); err == nil || !strings.Contains(err.Error(), "not empty") {
+		t.Errorf("Lock() error = %v, want one that says that it is not empty", err)
 	}
 }
 

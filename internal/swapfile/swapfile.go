@@ -10,7 +10,9 @@
 //
 // A file in the making, or an old one being looked at, stands beside the name as
 // .cadre-RANDOM.NAME.tmp. A killed process leaves it there, and in it possibly the
-// only copy of what the second writer wrote last: see Sweep.
+// only copy of what the second writer wrote last: see Sweep. The random part also
+// says what was to be written, so that such a copy is told from a file that never
+// got its place.
 //
 // Linux and macOS have a system call for each step. Elsewhere, and on file systems
 // that do not know it, a new name is taken by a hard link, or where there are none
@@ -20,6 +22,7 @@ package swapfile
 
 import (
 	"errors"
+	"hash/fnv"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -108,6 +111,9 @@ type Old struct {
 // called again to see whether a writer has finished.
 func (o *Old) Read(max int64) ([]byte, Stamp, error) { return readSteady(o.file, max) }
 
+// Leave closes the file and lets it stand, for Sweep to find.
+func (o *Old) Leave() error { return o.file.Close() }
+
 // Done removes the file for good.
 func (o *Old) Done() error {
 	err := o.file.Close()
@@ -172,7 +178,7 @@ func (d *Dir) write(name string, data []byte, mode fs.FileMode) (*temporary, err
 	if err := single(name); err != nil {
 		return nil, err
 	}
-	t := &temporary{name: TempName(name)}
+	t := &temporary{name: tempName(name, "-"+sum(data))}
 	var err error
 	if t.file, err = d.root.OpenFile(t.name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
 		return nil, err
@@ -225,10 +231,19 @@ const (
 
 // TempName makes a name that ends in no extension anybody reads, that Sweep knows,
 // and that says whose place it is for, if there is room for that.
-func TempName(name string) string {
-	random := tempPrefix + strconv.FormatUint(rand.Uint64(), 36)
+func TempName(name string) string { return tempName(name, "") }
+
+func tempName(name, sum string) string {
+	random := tempPrefix + strconv.FormatUint(rand.Uint64(), 36) + sum
 	if len(random)+1+len(name)+len(tempSuffix) > 255 {
 		return random + tempSuffix
 	}
 	return random + "." + name + tempSuffix
+}
+
+// sum tells contents apart. It need not withstand anybody who wants two to be one.
+func sum(data []byte) string {
+	h := fnv.New64a()
+	h.Write(data)
+	return strconv.FormatUint(h.Sum64(), 36)
 }

@@ -339,24 +339,37 @@ func TestSweep(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(path, ".cadre-1.tmp"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := swapfile.Sweep(d, time.Hour, func(string, *swapfile.Old) error { return errors.New("looked at") }); err != nil {
+	if err := swapfile.Sweep(d, time.Hour, func(name string, _ *swapfile.Old) { t.Errorf("%s was looked at: it is young", name) }); err != nil {
 		t.Errorf("Sweep() of young leftovers: %v", err)
 	}
+	// One of them never got its place: its maker died before.
+	unplaced := filepath.Join(path, leftoverOf(t, path, "2.json"))
+	if err := os.Rename(filepath.Join(path, "2.json"), unplaced); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := swapfile.Create(d, "2.json", []byte("of 2")); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := swapfile.Exchange(d, "2.json", []byte("newer")); err != nil {
+		t.Fatal(err)
+	}
 	seen := map[string]string{}
-	held := errors.New("not now")
-	look := func(name string, old *swapfile.Old) error {
+	look := func(name string, old *swapfile.Old) {
 		data, _, err := old.Read(100)
 		if err != nil {
 			t.Fatal(err)
 		}
 		seen[name] = string(data)
+		end := old.Done
 		if name == "2.json" {
-			return held
+			end = old.Leave // not now
 		}
-		return nil
+		if err := end(); err != nil {
+			t.Error(err)
+		}
 	}
-	if err := swapfile.Sweep(d, 0, look); !errors.Is(err, held) {
-		t.Errorf("Sweep() error = %v, want %v", err, held)
+	if err := swapfile.Sweep(d, 0, look); err != nil {
+		t.Error(err)
 	}
 	if seen["1.json"] != "of 1" || seen["2.json"] != "of 2" || seen[""] != "of x" || len(seen) != 3 {
 		t.Errorf("looked at %v", seen)
@@ -370,6 +383,16 @@ func TestSweep(t *testing.T) {
 	if got := names(t, path); strings.Contains(got, ".tmp") || strings.Count(got, ".json") != 3 {
 		t.Errorf("the folder holds %s", got)
 	}
+}
+
+// leftoverOf is the only leftover that belongs to a name.
+func leftoverOf(t *testing.T, path, name string) string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(path, ".cadre-*."+name+".tmp"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("the leftovers of %s are %v, %v", name, found, err)
+	}
+	return filepath.Base(found[0])
 }
 
 func TestReadGivesOneMoment(t *testing.T) {

@@ -2,17 +2,25 @@ package swapfile
 
 import (
 	"errors"
+	"hash/fnv"
+	"io"
 	"io/fs"
+	"strconv"
 	"strings"
 	"time"
 )
 
-// Sweep removes what killed processes left, once it is older than any living one
-// would leave it. A leftover file may be an old one that was never looked at: it is
-// first given to look, unless that is nil, with the name it belongs to (or ""
-// where that was too long to keep), and stays if look returns an error. It may as
-// well be an unfinished new one.
-func Sweep(d *Dir, olderThan time.Duration, look func(name string, old *Old) error) error {
+// Leftover says whether a name is that of a file in the making or an old one.
+func Leftover(name string) bool {
+	return strings.HasPrefix(name, tempPrefix) && strings.HasSuffix(name, tempSuffix)
+}
+
+// Sweep finds what killed processes left, once it is older than any living one
+// would leave it. A file that never got its place is removed. An old one that was
+// possibly never looked at is given to look, with the name it belonged to (or ""
+// where that was too long to keep): look has it from then on, and removes it (Done)
+// or lets it stand for another time (Leave). With a nil look it is removed.
+func Sweep(d *Dir, olderThan time.Duration, look func(name string, old *Old)) error {
 	list, err := d.root.Open(".")
 	if err != nil {
 		return err
@@ -20,14 +28,14 @@ func Sweep(d *Dir, olderThan time.Duration, look func(name string, old *Old) err
 	defer list.Close()
 	names, err := list.Readdirnames(-1)
 	for _, temp := range names {
-		if strings.HasPrefix(temp, tempPrefix) && strings.HasSuffix(temp, tempSuffix) {
+		if Leftover(temp) {
 			err = errors.Join(err, d.sweep(temp, olderThan, look))
 		}
 	}
 	return err
 }
 
-func (d *Dir) sweep(temp string, olderThan time.Duration, look func(name string, old *Old) error) error {
+func (d *Dir) sweep(temp string, olderThan time.Duration, look func(name string, old *Old)) error {
 	s, mode, err := Lstat(d, temp)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -49,11 +57,21 @@ func (d *Dir) sweep(temp string, olderThan time.Duration, look func(name string,
 	if err != nil {
 		return err
 	}
-	if look != nil {
-		_, name, _ := strings.Cut(strings.TrimSuffix(temp, tempSuffix)[len(tempPrefix):], ".")
-		if err := look(name, old); err != nil {
-			return errors.Join(err, old.file.Close())
-		}
+	random, name, _ := strings.Cut(strings.TrimSuffix(temp, tempSuffix)[len(tempPrefix):], ".")
+	if look == nil || old.unplaced(random) {
+		return old.Done()
 	}
-	return old.Done()
+	look(name, old)
+	return nil
+}
+
+// unplaced says whether the file is one that was written and never put in place.
+func (o *Old) unplaced(random string) bool {
+	_, wanted, ok := strings.Cut(random, "-")
+	if !ok {
+		return false
+	}
+	h := fnv.New64a()
+	_, err := io.Copy(h, io.NewSectionReader(o.file, 0, 1<<62))
+	return err == nil && strconv.FormatUint(h.Sum64(), 36) == wanted
 }

@@ -1,0 +1,132 @@
+package claudedir_test
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cadre"
+	"cadre/claudedir"
+	"cadre/claudefile"
+)
+
+// A process was killed after it had replaced a file and before it looked at what
+// it replaced: that is the only copy of what somebody had written there.
+func TestWhatAKilledProcessReplacedIsTakenIn(t *testing.T) {
+	w := newWorld(t)
+	w.must(&cadre.TeamCreate{Name: string(list)})
+	w.must(&cadre.TeamJoin{Name: "ann"})
+	id, other := w.add("words"), w.add("more words")
+	copyOf := func(id cadre.TaskID, keys map[string]any) string {
+		o, err := claudefile.Parse(w.read(w.taskPath(id)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, v := range keys {
+			o.Set(k, v)
+		}
+		return string(o.Bytes())
+	}
+	folder := []string{"tasks", string(list)}
+	leftover := w.path(append(folder, ".cadre-1a2b-3c4d."+string(id)+".json.tmp")...)
+	w.write(leftover, copyOf(id, map[string]any{"owner": "bob", "description": "from the killed one's victim"}))
+	older := w.path(append(folder, ".cadre-5e6f-3c4d."+string(other)+".json.tmp")...)
+	w.write(older, copyOf(other, map[string]any{"owner": "carl"})) // with the words of that time
+	mail := w.path("teams", string(list), "inboxes", ".cadre-7a8b-3c4d.ann.json.tmp")
+	w.write(mail, string(claudefile.WriteInbox([]claudefile.Entry{{From: "eve", Text: "unseen", Timestamp: "2026-01-01T00:00:00.000Z"}})))
+	w.ids()
+	if w.gone(leftover) || w.gone(older) || w.gone(mail) {
+		t.Fatal("what is young may be in use, and was removed")
+	}
+	time.Sleep(10 * time.Millisecond)
+	w.edit(other, map[string]any{"subject": "newer words"})
+	w.ids()
+	w.must(&cadre.MsgSend{To: "ann", Text: "seen"})
+	claudedir.SetLeftover(t, 0)
+	if err := w.store.Refresh(t.Context(), list); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.task(id); got.Owner != "bob" || got.Description != "from the killed one's victim" {
+		t.Errorf("task %s belongs to %q: %q", id, got.Owner, got.Description)
+	}
+	if got := w.task(other); got.Subject != "newer words" || got.Owner != "carl" {
+		t.Errorf("task %s is %q of %q", other, got.Subject, got.Owner)
+	}
+	var texts []string
+	for _, m := range w.unread("ann") {
+		texts = append(texts, m.Text)
+	}
+	if !slices.Contains(texts, "unseen") || !slices.Contains(texts, "seen") {
+		t.Errorf("unread are %q", texts)
+	}
+	for _, path := range []string{leftover, older, mail} {
+		if !w.gone(path) {
+			t.Errorf("%s is still there", path)
+		}
+	}
+	w.check()
+}
+
+// unread is the mail that waits for a member.
+func (w *world) unread(name string) []*cadre.Message {
+	w.Helper()
+	var out []*cadre.Message
+	err := w.inner.View(w.Context(), list, func(s cadre.Snap) error {
+		for m, err := range s.Unread(name) {
+			if err != nil {
+				return err
+			}
+			out = append(out, m)
+		}
+		return nil
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return out
+}
+
+// A file whose name no client makes and no command can say is no task.
+func TestNamesThatNobodyCanSay(t *testing.T) {
+	w := newWorld(t)
+	w.add("words")
+	for _, name := range []string{"5\n", "\x1b[31m6", "a b", ".hidden", "7.8", strings.Repeat("x", 201), "ünï"} {
+		w.foreign(name, "a stranger", nil)
+	}
+	w.foreign("abc-1", "a guest", nil)
+	if got := w.ids(); !slices.Equal(got, []string{"1", "abc-1"}) {
+		t.Errorf("the list is %q", got)
+	}
+	w.check()
+}
+
+// Somebody who never stops writing half a file stops nobody else.
+func TestAWriterThatNeverEnds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.add("words")
+	stop, ended := make(chan struct{}), make(chan struct{})
+	half := func() { _ = os.WriteFile(w.taskPath(id), []byte(`{"id": "1", "subj`), 0o600) }
+	half()
+	go func() {
+		defer close(ended)
+		for {
+			half()
+			select {
+			case <-stop:
+				return
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
+	}()
+	defer func() { close(stop); <-ended }()
+	began := time.Now()
+	if got := w.task(id); got.Subject != "words" {
+		t.Errorf("the task is %q", got.Subject)
+	}
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("it took %s", took)
+	}
+}
