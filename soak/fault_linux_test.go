@@ -126,7 +126,9 @@ func (m *machine) traced(fault string, args []string) (result, string) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	r := finish(m.wrapped(ctx, by, args...), args)
+	c := m.wrapped(ctx, by, args...)
+	c.Env = append(c.Env, "GOMAXPROCS=1") // the fewer threads, the surer strace's count
+	r := finish(c, args)
 	if ctx.Err() != nil {
 		m.t.Errorf("hangs with %s: %s", fault, r)
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -79,6 +80,8 @@ type machine struct {
 	bin   string
 	home  string
 	state string
+	files bool     // Claude Code's files are kept as well
+	by    []string // what runs every command
 }
 
 func newMachine(t testing.TB) *machine {
@@ -98,12 +101,15 @@ func (m *machine) command(ctx context.Context, args ...string) *exec.Cmd {
 
 // wrapped prepares a command line that another program runs.
 func (m *machine) wrapped(ctx context.Context, by []string, args ...string) *exec.Cmd {
-	line := append(append(append([]string(nil), by...), m.bin), args...)
+	line := slices.Concat(by, m.by, []string{m.bin}, args)
 	c := exec.CommandContext(ctx, line[0], line[1:]...)
 	c.Dir = m.home
 	c.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "CADRE_CLAUDE=off", "HOME=" + m.home, "CADRE_STATE_DIR=" + m.state,
-		"CLAUDE_CONFIG_DIR=" + filepath.Join(m.home, "claude"), "XDG_CACHE_HOME=" + filepath.Join(m.home, "cache"),
+		"PATH=" + os.Getenv("PATH"), "HOME=" + m.home, "CADRE_STATE_DIR=" + m.state,
+		"CLAUDE_CONFIG_DIR=" + m.claude(), "XDG_CACHE_HOME=" + filepath.Join(m.home, "cache"),
+	}
+	if !m.files {
+		c.Env = append(c.Env, "CADRE_CLAUDE=off")
 	}
 	return c
 }
@@ -202,7 +208,9 @@ func (m *machine) copyOf(home string) *machine {
 	if err := copyFolder(m.home, home); err != nil {
 		m.t.Fatal(err)
 	}
-	return machineIn(m.t, home)
+	other := machineIn(m.t, home)
+	other.files = m.files
+	return other
 }
 
 // copyFolder copies files and folders, byte by byte, with their permissions.
