@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -19,16 +20,21 @@ type transcripts struct {
 	fresh time.Time // when it was last read
 }
 
+// folder is the Claude Code folder whose transcripts these are.
+func (t *transcripts) folder() (string, error) {
+	if t.dir != "" {
+		return t.dir, nil
+	}
+	return t.claudeDir()
+}
+
 // read brings the index up to date. With a context that ends soon it reads as far
 // as it gets, and goes on from there the next time.
 func (t *transcripts) read(ctx context.Context) error {
 	if t.index == nil {
-		dir := t.dir
-		if dir == "" {
-			var err error
-			if dir, err = t.claudeDir(); err != nil {
-				return err
-			}
+		dir, err := t.folder()
+		if err != nil {
+			return err
 		}
 		t.index = transcript.Open(filepath.Join(dir, "projects"), t.state)
 	}
@@ -113,11 +119,32 @@ func (t *transcripts) Who(scope cadre.Scope, f cadre.ForeignTask, at int64) (cad
 	return cadre.Actor{Kind: cadre.ActorMember, Name: who, Scope: scope, Proof: cadre.ProofTalk}, true
 }
 
-// Live says whether a session wrote to its transcript a moment ago: its next lines
-// may still be to come.
+// Live says whether a session is about whose next lines may still be to come: one
+// wrote to its transcript a moment ago, or to anything else of its own. A session
+// that has just begun has no transcript yet.
 func (t *transcripts) Live() bool {
 	t.glance()
-	return t.index != nil && time.Since(t.index.Last()) < quiet
+	if t.index == nil {
+		return false
+	}
+	if time.Since(t.index.Last()) < quiet {
+		return true
+	}
+	dir, err := t.folder()
+	if err != nil {
+		return false
+	}
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		switch e.Name() {
+		case "tasks", "teams", "settings.json": // what others write as well
+			continue
+		}
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) < quiet {
+			return true
+		}
+	}
+	return false
 }
 
 // quiet is how long a session that says nothing is thought to be still there.
