@@ -68,6 +68,9 @@ func (in *intake) appear(w *ForeignTask) error {
 		return in.restore(t)
 	}
 	t = &Task{ID: w.ID, Status: Pending, CreatedAt: in.now(), Author: w.By.Name}
+	if !t.ID.Numeric() {
+		t.flag(FlagID)
+	}
 	in.wrote(t, w.By)
 	return in.putTask(nil, t)
 }

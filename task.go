@@ -67,6 +67,7 @@ const (
 	FlagOwner   Flag = "unknown-owner"  // belongs to a name that no member has
 	FlagStatus  Flag = "unknown-status" // its status is a word that Cadre does not know
 	FlagLarge   Flag = "too-large"      // past a limit of Cadre's
+	FlagID      Flag = "foreign-id"     // its id is no number
 )
 
 // Result is what a finished task left behind.

@@ -270,3 +270,62 @@ func TestWhatACrashLeftIsStillTakenIn(t *testing.T) {
 	}
 	w.check()
 }
+
+// A task is taken away from a live lease: the file is put back once and the lead is
+// asked; the second write is obeyed, and a late write of the old owner is refused.
+func TestTakingATaskFromALiveLease(t *testing.T) {
+	w := newWorld(t)
+	w.must(&cadre.TeamCreate{Name: string(list)})
+	w.must(&cadre.TeamJoin{Name: "ann"})
+	w.must(&cadre.TeamJoin{Name: "bob"})
+	id := w.add("words")
+	if _, err := w.as("ann", &cadre.TaskStart{ID: id, Lease: time.Hour}); err != nil {
+		t.Fatal(err)
+	}
+	fence := w.task(id).Fence
+	w.edit(id, map[string]any{"owner": "bob"})
+	if got := w.task(id); got.Owner != "ann" || got.Fence != fence {
+		t.Fatalf("after the first write it is %s's, claim %d", got.Owner, got.Fence)
+	}
+	if got := w.file(id).Owner; got != "ann" {
+		t.Fatalf("the file was not put back: %q", got)
+	}
+	asks := w.asks()
+	if len(asks) != 1 || asks[0].Kind != cadre.AskTakeover || asks[0].Task != id {
+		t.Fatalf("the asks are %+v", asks)
+	}
+	w.edit(id, map[string]any{"owner": "bob"})
+	if got := w.task(id); got.Owner != "bob" || got.Fence != fence+1 {
+		t.Errorf("after the second write it is %s's, claim %d, before it was %d", got.Owner, got.Fence, fence)
+	}
+	if got := w.asks(); len(got) != 0 {
+		t.Errorf("the ask is still open: %+v", got)
+	}
+	_, err := w.as("ann", &cadre.TaskDone{ID: id, Fence: fence})
+	if cadre.AsError(err).Rule != cadre.RuleFence {
+		t.Errorf("the late write of the old owner: %v", err)
+	}
+	w.check()
+}
+
+// A file that never parses is left as it is, and nothing else suffers from it.
+func TestAFileThatNeverParses(t *testing.T) {
+	w := newWorld(t)
+	w.add("one")
+	w.write(w.taskPath("2"), "{ not JSON")
+	w.age(w.taskPath("2"))
+	if got := w.ids(); len(got) != 1 {
+		t.Fatalf("the list is %v", got)
+	}
+	if id := w.add("three"); id != "3" {
+		t.Errorf("the next task is %s: the number of the broken file was used", id)
+	}
+	if got := string(w.read(w.taskPath("2"))); got != "{ not JSON" {
+		t.Errorf("the broken file is %q", got)
+	}
+	w.foreign("2", "mended", nil)
+	if got := w.task("2"); got.Subject != "mended" {
+		t.Errorf("the mended file is %q", got.Subject)
+	}
+	w.check()
+}

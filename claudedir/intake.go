@@ -46,7 +46,7 @@ type intake struct {
 
 // change gives what a written file says; ok is false where that is nothing.
 func (in *intake) change(w written) (f cadre.ForeignTask, ok bool, err error) {
-	f = cadre.ForeignTask{ID: w.id, Digest: cadre.Digest(string(w.data))}
+	f = cadre.ForeignTask{ID: w.id, Digest: cadre.Digest(fmt.Sprint(w.at.UnixNano(), string(w.data)))}
 	t, err := in.Task(w.id)
 	if err != nil {
 		return f, false, err
