@@ -95,7 +95,7 @@ func (s *interrupted) View(ctx context.Context, scope cadre.Scope, look func(cad
 	if s.views > 0 {
 		s.views++
 	}
-	if s.views == 3 && s.after != nil {
+	if s.views == 2 && s.after != nil {
 		s.after()
 		s.after = nil
 	}

@@ -21,7 +21,7 @@ type reservation struct {
 // reserve takes ids: under the lock that clients make tasks under, the largest id
 // is read and the mark that clients count from is raised past ours. The lock is
 // free again before anything is made durable.
-func (s *Store) reserve(ctx context.Context, scope cadre.Scope, n int) (reservation, error) {
+func (s *Store) reserve(ctx context.Context, scope cadre.Scope, n int, next uint64) (reservation, error) {
 	if _, err := s.open(true); err != nil {
 		return reservation{}, err
 	}
@@ -38,26 +38,21 @@ func (s *Store) reserve(ctx context.Context, scope cadre.Scope, n int) (reservat
 	}
 	pass := &pass{Store: s, ctx: ctx, scope: scope, mem: m}
 	defer pass.close()
-	r, err := pass.reserveLocked(n)
+	r, err := pass.reserveLocked(n, next)
 	if err2 := m.save(); err == nil {
 		err = err2
 	}
 	return r, err
 }
 
-func (p *pass) reserveLocked(n int) (reservation, error) {
-	err := p.Store.Store.View(p.ctx, p.scope, func(s cadre.Snap) error {
-		p.head = s.Head()
-		return nil
-	})
-	if err != nil {
-		return reservation{}, err
-	}
+// reserveLocked reserves n ids from the log's next one on, for who has the scope's
+// lock.
+func (p *pass) reserveLocked(n int, next uint64) (reservation, error) {
 	if err := p.openList(true); err != nil {
 		return reservation{}, err
 	}
 	r := reservation{n: n}
-	err = p.underListLock(func() error {
+	err := p.underListLock(func() error {
 		mark, err := p.readMark()
 		if err != nil {
 			return err
@@ -65,7 +60,7 @@ func (p *pass) reserveLocked(n int) (reservation, error) {
 		if p.mem.ListAt == 0 {
 			err = p.largest()
 		}
-		r.first = max(p.mem.Largest, mark, max(1, p.head.Next)-1) + 1
+		r.first = max(p.mem.Largest, mark, max(1, next)-1) + 1
 		if err == nil && p.exists("tasks/"+string(p.scope)+"/"+strconv.FormatUint(r.first, 10)+".json") {
 			// Whoever made a task since the names were last read got this number: there
 			// are more, and the names have to be read again.

@@ -243,7 +243,7 @@ func (s *Store) Update(ctx context.Context, scope cadre.Scope, c cadre.Command, 
 	}
 	var reserved reservation
 	for range rounds {
-		need, err := s.prepare(ctx, scope, decide)
+		need, next, err := s.prepare(ctx, scope, decide)
 		if err != nil {
 			return cadre.Receipt{}, err
 		}
@@ -253,7 +253,7 @@ func (s *Store) Update(ctx context.Context, scope cadre.Scope, c cadre.Command, 
 			}
 		}
 		if need > reserved.n {
-			if reserved, err = s.reserve(ctx, scope, need); err != nil {
+			if reserved, err = s.reserve(ctx, scope, need, next); err != nil {
 				return cadre.Receipt{}, cadre.Fault(err, "", "no task id could be reserved in Claude Code's list %s", scope)
 			}
 		}
@@ -263,8 +263,18 @@ func (s *Store) Update(ctx context.Context, scope cadre.Scope, c cadre.Command, 
 				next = snap.Head().Next
 			}
 			events, err := decide(cadre.Snap{Source: &reads{Source: snap.Source, next: max(1, next)}})
-			if err == nil && created(events) > reserved.n {
+			if err != nil {
+				return nil, err
+			}
+			ids := created(events)
+			if len(ids) > reserved.n {
 				return nil, errReserve
+			}
+			for _, id := range ids { // somebody who leaves the files alone reserves nothing
+				if t, err := snap.Task(id); err != nil || t != nil {
+					reserved = reservation{}
+					return nil, errors.Join(err, errReserve)
+				}
 			}
 			return events, err
 		})
@@ -275,7 +285,7 @@ func (s *Store) Update(ctx context.Context, scope cadre.Scope, c cadre.Command, 
 			return receipt, err
 		}
 		if len(receipt.Events) > 0 {
-			_, err := s.sync(ctx, scope, look{upTo: receipt.Head})
+			_, err := s.sync(ctx, scope, look{upTo: receipt.Head, events: receipt.Events})
 			s.warn(scope, err)
 		}
 		return receipt, nil
@@ -296,29 +306,29 @@ var errReserve = errors.New("more tasks are made than ids were reserved")
 
 // prepare decides on a view, to see what the decision reads and how many tasks it
 // makes. Refusals are left to the store, which knows repeated commands.
-func (s *Store) prepare(ctx context.Context, scope cadre.Scope, decide cadre.Decide) (need int, err error) {
+// It also gives the number that the log would give the next one.
+func (s *Store) prepare(ctx context.Context, scope cadre.Scope, decide cadre.Decide) (need int, next uint64, err error) {
 	for range rounds {
 		changed, err := s.look(ctx, scope, func(snap cadre.Snap) error {
 			events, _ := decide(snap)
-			need = created(events)
+			need, next = len(created(events)), snap.Head().Next
 			return nil
 		})
 		if err != nil || !changed {
-			return need, err
+			return need, next, err
 		}
 	}
-	return need, nil
+	return need, next, nil
 }
 
-// created counts the tasks that events make.
-func created(events []cadre.Event) int {
-	n := 0
+// created gives the tasks that events make.
+func created(events []cadre.Event) (ids []cadre.TaskID) {
 	for _, e := range events {
 		if t, ok := e.After.(*cadre.Task); ok && e.Before == nil && t.ID.Numeric() {
-			n++
+			ids = append(ids, t.ID)
 		}
 	}
-	return n
+	return ids
 }
 
 // Scopes lists the scopes of the log and those that clients made.

@@ -21,9 +21,10 @@ type look struct {
 	inboxes map[string]bool
 	team    bool
 	all     bool
-	heard   bool       // the system told which files changed: no others are looked for
-	upTo    cadre.Head // a command that must be in the files; nothing else is looked at
-	until   time.Time  // until when a change may wait for its author
+	heard   bool          // the system told which files changed: no others are looked for
+	upTo    cadre.Head    // a command that must be in the files; nothing else is looked at
+	events  []cadre.Event // those of that command
+	until   time.Time     // until when a change may wait for its author
 }
 
 // A client writes down what it did only after it did it. For so long a change that
@@ -132,7 +133,7 @@ func (p *pass) run(l look) error {
 		return err
 	}
 	p.slots, p.touched = map[cadre.TaskID]slot{}, map[cadre.TaskID]bool{}
-	if err := p.catchUp(); err != nil {
+	if err := p.catchUpWith(l); err != nil {
 		return err
 	}
 	p.began = p.mem.Seq
@@ -154,6 +155,17 @@ func (p *pass) run(l look) error {
 			break // nobody wrote anything while we did
 		}
 	}
+	return nil
+}
+
+// catchUpWith is catchUp for a command that was committed just now: if the files
+// had everything before it, its own events are all that they do not have yet.
+func (p *pass) catchUpWith(l look) error {
+	n := len(l.events)
+	if n == 0 || p.mem.Epoch != l.upTo.Epoch || p.mem.Seq != l.events[0].Seq-1 || l.events[n-1].Seq != l.upTo.Seq {
+		return p.catchUp()
+	}
+	p.since, p.head, p.upTo = l.events, l.upTo, l.upTo
 	return nil
 }
 
@@ -494,7 +506,7 @@ func (p *pass) apart(v *cadre.Foreign) error {
 		if t == nil || f.Gone || f.Subject == nil || *f.Subject == t.Subject {
 			continue
 		}
-		r, err := p.reserveLocked(1)
+		r, err := p.reserveLocked(1, p.head.Next)
 		if err != nil {
 			return err
 		}
