@@ -102,7 +102,11 @@ func (in *intake) means(f *ForeignMail, m *Message) error {
 	}
 	switch f.Kind {
 	case MessageIdle:
-		return in.setMemberState(f.From, StateIdle, "its client says that it is idle")
+		says := "its client says that it is idle"
+		if f.Reason != "" {
+			says += ": " + clip(f.Reason, 80)
+		}
+		return in.setMemberState(f.From, StateIdle, says)
 	case MessageShutdownResponse:
 		return in.shutdownAnswered(f, theirs)
 	case MessagePlanRequest, MessagePermRequest:

@@ -103,6 +103,8 @@ func mailOf(id cadre.MessageID, to string, e claudefile.Entry) cadre.ForeignMail
 	}
 	m.Request, m.Approved, m.Reason, m.Task = t.RequestID, t.Approved, t.Reason, cadre.TaskID(t.TaskID)
 	switch m.Kind {
+	case cadre.MessageIdle:
+		m.Reason = strings.TrimSpace(t.IdleReason + " " + t.FailureReason)
 	case cadre.MessagePlanRequest:
 		m.Text = t.PlanContent
 	case cadre.MessagePermRequest:

@@ -167,10 +167,14 @@ func TestWhoLooksAtTheAsksSeesNewMail(t *testing.T) {
 
 // Being idle is a state. Where a client leads, its lead reads of it in its mail.
 func TestIdleNotifications(t *testing.T) {
-	idle := claudefile.IdleNotification("pane", "available", "", "", time.Now())
+	idle := claudefile.IdleNotification("pane", "interrupted", "", "", time.Now())
 	w := newTeam(t)
+	w.editConfig(func(c *claudefile.Config) { c.Members[1].IsActive = new(true) })
+	if m := w.must(&cadre.MemberShow{Name: "pane"}).(*cadre.MemberView); m.State != cadre.StateWorking {
+		t.Errorf("pane is %s: %s", m.State, m.Evidence)
+	}
 	w.mails("pane", "team-lead", idle)
-	if m := w.must(&cadre.MemberShow{Name: "pane"}).(*cadre.MemberView); m.State != cadre.StateIdle || !strings.Contains(m.Evidence, "client") {
+	if m := w.must(&cadre.MemberShow{Name: "pane"}).(*cadre.MemberView); m.State != cadre.StateIdle || !strings.Contains(m.Evidence, "client says that it is idle: interrupted") {
 		t.Errorf("pane is %s: %s", m.State, m.Evidence)
 	}
 	if got := w.must(&cadre.MsgInbox{Name: "team-lead"}).([]*cadre.MessageView); len(got) != 0 {

@@ -29,7 +29,7 @@ const (
 )
 
 // comingParts is what a row that is not yet so may wait for.
-var comingParts = []string{"the file projection", "the agent runtime", "the tool server"}
+var comingParts = []string{"the agent runtime", "the tool server"}
 
 var (
 	testName = regexp.MustCompile("`(Test[A-Za-z0-9_]+)(?:/[^`]*)?`")
@@ -58,7 +58,7 @@ func TestTheDocumentIsTrue(t *testing.T) {
 // TestTheCheckNoticesABadDocument plants each fault that check is for.
 func TestTheCheckNoticesABadDocument(t *testing.T) {
 	const head = "2 rows: 1 same, 0 better, 0 differs on purpose, 1 not yet\n\n| It says | In Cadre | Shown by | Why |\n|---|---|---|---|\n"
-	const good = "| a | same | `TestThere` | |\n| b | not yet | next: the file projection | |\n"
+	const good = "| a | same | `TestThere` | |\n| b | not yet | next: the tool server | |\n"
 	tests := map[string]string{"TestThere": "there_test.go"}
 	if faults := check(head+good, tests, 2); len(faults) != 0 {
 		t.Fatalf("a good document has faults: %v", faults)
@@ -69,8 +69,8 @@ func TestTheCheckNoticesABadDocument(t *testing.T) {
 		"one of two is not there":  {strings.Replace(good, "`TestThere`", "`TestThere`, `TestGone`", 1), "TestGone"},
 		"no test":                  {strings.Replace(good, "`TestThere`", "", 1), "no test"},
 		"next instead of a test":   {strings.Replace(good, "`TestThere`", "next: the agent runtime", 1), "no test"},
-		"no next":                  {strings.Replace(good, "next: the file projection", "`TestThere`", 1), "next:"},
-		"an unknown next":          {strings.Replace(good, "the file projection", "some day", 1), "next:"},
+		"no next":                  {strings.Replace(good, "next: the tool server", "`TestThere`", 1), "next:"},
+		"an unknown next":          {strings.Replace(good, "the tool server", "some day", 1), "next:"},
 		"an unknown kind":          {strings.Replace(good, "same", "nearly", 1), "nearly"},
 		"no reason":                {strings.Replace(good, "same", differs, 1), "why"},
 		"too few cells":            {strings.Replace(good, " |\n", "\n", 1), "cells"},
