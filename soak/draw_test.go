@@ -120,7 +120,10 @@ func (d drawn) ask() cadre.AskID {
 
 // draw makes one random command.
 func (p *pair) draw(rt *rapid.T) call {
-	d := drawn{rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "command"), 0)), p}
+	return drawn{rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "command"), 0)), p}.call()
+}
+
+func (d drawn) call() call {
 	kinds := []func() cadre.Change{d.task, d.task, d.task, d.status, d.status, d.status, d.status, d.edges, d.edges, d.mail, d.team, d.asks, d.undo}
 	return call{d.actor(), kinds[d.n(len(kinds)-1)]()}
 }

@@ -122,7 +122,7 @@ func taskDiffers(t *cadre.TaskView, data []byte) string {
 	sorted := func(ids []cadre.TaskID) string {
 		ids = slices.Clone(ids)
 		slices.Sort(ids)
-		return fmt.Sprint(ids)
+		return fmt.Sprint(slices.Compact(ids))
 	}
 	var blocks, blockedBy []cadre.TaskID
 	for _, id := range f.Blocks {

@@ -288,8 +288,16 @@ func (m *machine) besieged(p plant) (warned int) {
 	}
 	made := ""
 	for _, args := range [][]string{
-		{"task", "list", "--scope", "docs"}, {"task", "add", "more", "--scope", "docs"}, {"task", "done", "1", "--scope", "docs", "--as", "ann"}, {"msg", "send", "ann", "hello", "--scope", "docs"},
-		{"msg", "inbox", "ann", "--scope", "docs"}, {"team", "list"}, {"member", "list", "--scope", "docs"}, {}, {"task", "update", "2", "--metadata", "k=v", "--scope", "docs"}, {"task", "list", "--scope", "docs"},
+		{"task", "list", "--scope", "docs"},
+		{"task", "add", "more", "--scope", "docs"},
+		{"task", "done", "1", "--scope", "docs", "--as", "ann"},
+		{"msg", "send", "ann", "hello", "--scope", "docs"},
+		{"msg", "inbox", "ann", "--scope", "docs"},
+		{"team", "list"},
+		{"member", "list", "--scope", "docs"},
+		{},
+		{"task", "update", "2", "--metadata", "k=v", "--scope", "docs"},
+		{"task", "list", "--scope", "docs"},
 	} {
 		r := m.run(args...)
 		noID := p.noIDs && r.code == 1 && strings.Contains(r.err, "no task id could be reserved")
