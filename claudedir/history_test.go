@@ -3,6 +3,8 @@ package claudedir_test
 import (
 	"context"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -326,6 +328,26 @@ func TestAFileThatNeverParses(t *testing.T) {
 	w.foreign("2", "mended", nil)
 	if got := w.task("2"); got.Subject != "mended" {
 		t.Errorf("the mended file is %q", got.Subject)
+	}
+	w.check()
+}
+
+func TestAnUnknownStatusIsNotRewritten(t *testing.T) {
+	w := newWorld(t)
+	id := w.add("words")
+	w.edit(id, map[string]any{"status": "paused"})
+	before := w.tree()
+	content := string(w.read(w.taskPath(id)))
+	if got := w.task(id); got.Status != "paused" || !w.flagged(got, cadre.FlagStatus) {
+		t.Fatalf("the task is %s, flags %v", got.Status, got.Flags)
+	}
+	w.must(&cadre.TaskComment{ID: id, Text: "a note"})
+	if got := w.differences(map[string]string{"tasks/docs/1.json": content}, before); slices.ContainsFunc(got, func(d string) bool { return strings.HasPrefix(d, "tasks/docs/1.json") }) {
+		t.Errorf("the file was touched: %v", got)
+	}
+	w.edit(id, map[string]any{"status": "pending"})
+	if got := w.task(id); got.Status != cadre.Pending || len(got.Flags) != 0 {
+		t.Errorf("the task is %s, flags %v", got.Status, got.Flags)
 	}
 	w.check()
 }

@@ -51,17 +51,19 @@ var cases = map[string]func(w *world){
 		w.edit("1", map[string]any{"owner": "bob", "activeForm": "taking it"})
 	},
 	"reopens a completed task": func(w *world) {
-		w.changed(time.Minute, &cadre.TaskDone{ID: "1"})
+		w.ago(time.Minute, &cadre.TaskDone{ID: "1"})
 		w.edit("1", map[string]any{"status": "pending"})
 	},
 	"rewords a task": func(w *world) { w.edit("1", map[string]any{"subject": "words"}) },
 	"writes back words that Cadre replaced less than 2 s ago": func(w *world) {
-		w.changed(time.Second, &cadre.TaskUpdate{ID: "1", Subject: new("new")})
+		at := w.ago(time.Minute, &cadre.TaskUpdate{ID: "1", Subject: new("new")})
 		w.edit("1", map[string]any{"subject": "one", "owner": "ann"})
+		w.stamp("1", at.Add(1900*time.Millisecond))
 	},
 	"writes back words that Cadre replaced longer ago": func(w *world) {
-		w.changed(3*time.Second, &cadre.TaskUpdate{ID: "1", Subject: new("new")})
+		at := w.ago(time.Minute, &cadre.TaskUpdate{ID: "1", Subject: new("new")})
 		w.edit("1", map[string]any{"subject": "one"})
+		w.stamp("1", at.Add(2100*time.Millisecond))
 	},
 	"writes back metadata that Cadre replaced less than 10 min ago": func(w *world) { w.oldMetadata(9 * time.Minute) },
 	"writes back metadata that Cadre replaced longer ago":           func(w *world) { w.oldMetadata(11 * time.Minute) },
@@ -143,12 +145,22 @@ func (w *world) asAnn(verb any) {
 // leased has ann work on task 1 with a lease.
 func (w *world) leased() { w.Helper(); w.asAnn(&cadre.TaskStart{ID: "1", Lease: time.Hour}) }
 
-// changed carries out a verb some time ago.
-func (w *world) changed(ago time.Duration, verb any) {
+// ago carries out a verb some time ago, and says when.
+func (w *world) ago(d time.Duration, verb any) time.Time {
 	w.Helper()
-	w.clock = time.Now().Add(-ago)
+	at := time.Now().Add(-d)
+	w.clock = at
 	w.must(verb)
 	w.clock = time.Time{}
+	return at
+}
+
+// stamp says when a task's file was written.
+func (w *world) stamp(id cadre.TaskID, at time.Time) {
+	w.Helper()
+	if err := os.Chtimes(w.taskPath(id), at, at); err != nil {
+		w.Fatal(err)
+	}
 }
 
 func (w *world) rm(id cadre.TaskID) {
@@ -158,20 +170,25 @@ func (w *world) rm(id cadre.TaskID) {
 	}
 }
 
-func (w *world) oldMetadata(ago time.Duration) {
+// oldMetadata has a client write metadata that Cadre replaced so long before.
+func (w *world) oldMetadata(before time.Duration) {
 	w.Helper()
-	w.changed(time.Hour, &cadre.TaskUpdate{ID: "1", Metadata: map[string]json.RawMessage{"step": json.RawMessage("1")}})
+	w.ago(time.Hour, &cadre.TaskUpdate{ID: "1", Metadata: map[string]json.RawMessage{"step": json.RawMessage("1")}})
 	old := w.read(w.taskPath("1"))
-	w.changed(ago, &cadre.TaskUpdate{ID: "1", Metadata: map[string]json.RawMessage{"step": json.RawMessage("2")}})
+	at := w.ago(30*time.Minute, &cadre.TaskUpdate{ID: "1", Metadata: map[string]json.RawMessage{"step": json.RawMessage("2")}})
 	w.write(w.taskPath("1"), string(old))
+	w.stamp("1", at.Add(before))
 }
 
-func (w *world) oldEdge(ago time.Duration) {
+// oldEdge has a client write a copy from before an edge that Cadre added so long
+// before.
+func (w *world) oldEdge(before time.Duration) {
 	w.Helper()
 	w.add("two")
 	old := w.read(w.taskPath("2"))
-	w.changed(ago, &cadre.TaskBlock{ID: "2", By: []cadre.TaskID{"1"}})
+	at := w.ago(time.Minute, &cadre.TaskBlock{ID: "2", By: []cadre.TaskID{"1"}})
 	w.write(w.taskPath("2"), string(old))
+	w.stamp("2", at.Add(before))
 }
 
 // tableRow is one row: what a case leads to.
@@ -248,7 +265,7 @@ func (r tableRow) hold(t *testing.T) (faults []string) {
 	w := newWorld(t)
 	w.must(&cadre.TeamCreate{Name: string(list)})
 	w.must(&cadre.TeamJoin{Name: "ann"})
-	w.changed(time.Hour, &cadre.TaskAdd{Subject: "one"})
+	w.ago(time.Hour, &cadre.TaskAdd{Subject: "one"})
 	cases[r.name](w)
 	w.ids()
 	var state, visible, flags []string
