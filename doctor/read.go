@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -274,12 +273,17 @@ func (x *exam) readTeam(name string) {
 // staleAfter is the age past which the client takes a lock for one left behind.
 const staleAfter = 10 * time.Second
 
-var temporary = regexp.MustCompile(`\.tmp\.[0-9a-f]{8}$`)
+// temporary says whether a name is that of a file which a client is making. A
+// regular expression would have to be compiled at every start of the program.
+func temporary(name string) bool {
+	i := strings.LastIndex(name, ".tmp.")
+	return i >= 0 && len(name)-i == len(".tmp.")+8 && strings.Trim(name[i+len(".tmp."):], "0123456789abcdef") == ""
+}
 
 // leftover deals with what is no content: locks, and files in the making.
 func (x *exam) leftover(dir *swapfile.Dir, folder string, e fs.DirEntry) bool {
 	isLock := strings.HasSuffix(e.Name(), ".lock") && e.Name() != ".lock"
-	if !isLock && !temporary.MatchString(e.Name()) {
+	if !isLock && !temporary(e.Name()) {
 		return false
 	}
 	place := path.Join(folder, e.Name())

@@ -3,7 +3,6 @@ package doctor
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -114,7 +113,7 @@ func idsIn(raw json.RawMessage, absent bool) (ids []string, ok bool) {
 	}
 	for _, v := range values {
 		id := string(v)
-		if json.Unmarshal(v, &id) != nil && !decimal.MatchString(id) || id == "null" {
+		if json.Unmarshal(v, &id) != nil && !decimal(id) || id == "null" {
 			return nil, false
 		}
 		ids = append(ids, id)
@@ -122,7 +121,8 @@ func idsIn(raw json.RawMessage, absent bool) (ids []string, ok bool) {
 	return ids, true
 }
 
-var decimal = regexp.MustCompile(`^[0-9]+$`)
+// decimal says whether a text is digits and nothing else.
+func decimal(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 func (x *exam) checkID(t *taskFile) {
 	if claudefile.ListFolder(t.task.ID) == t.name {
@@ -275,7 +275,7 @@ func (l *list) blocked(t *taskFile) bool {
 }
 
 func (x *exam) checkMark(l *list, tasks []*taskFile) {
-	if l.mark == nil || decimal.MatchString(strings.TrimSpace(string(l.mark.data))) {
+	if l.mark == nil || decimal(strings.TrimSpace(string(l.mark.data))) {
 		return
 	}
 	x.find("mark-unreadable", l.mark.path, fmt.Sprintf("it holds %.40q, which is no number", l.mark.data),
