@@ -30,6 +30,7 @@ func swapUntilKilled(args []string) error {
 	if err != nil {
 		return err
 	}
+	fmt.Println("begun")
 	for i := 0; ; i++ {
 		data := document(fmt.Sprint(i))
 		_, old, err := swapfile.Exchange(dir, "always.json", data)
@@ -161,8 +162,15 @@ func TestSoakSwapKills(t *testing.T) {
 		c := exec.Command(os.Args[0], "swap", folder)
 		talk := new(strings.Builder)
 		c.Stderr = talk
-		if err := c.Start(); err != nil {
+		begun, err := c.StdoutPipe()
+		if err == nil {
+			err = c.Start()
+		}
+		if err != nil {
 			t.Fatal(err)
+		}
+		if _, err := begun.Read(make([]byte, 1)); err != nil {
+			t.Fatalf("it never began: %v\n%s", err, talk)
 		}
 		ended := make(chan struct{})
 		time.AfterFunc(10*time.Millisecond+rand.N(40*time.Millisecond), func() {

@@ -56,6 +56,7 @@ func TestWhatCameInBetweenGoesBack(t *testing.T) {
 			// The pipe gets the name by a link that is renamed, so that it has it only for
 			// a moment and never loses its own.
 			err := errors.Join(os.Link(pipe, pipe+"2"), os.Rename(pipe+"2", name), os.WriteFile(file, nil, 0o600), os.Rename(file, name))
+			os.Remove(pipe + "2") // a rename onto another name of the same file does nothing
 			if err != nil {
 				ended <- err
 				return
