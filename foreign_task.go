@@ -77,25 +77,26 @@ func (in *intake) appear(w *ForeignTask) error {
 
 // edges adds and removes what the files say on either side of an edge.
 func (in *intake) edges(writes []ForeignTask) error {
-	type edge struct{ waits, by TaskID }
+	type edge struct {
+		waits, by TaskID
+		writer    Actor
+	}
 	var add, drop []edge
-	author := map[TaskID]Actor{}
 	for _, w := range writes {
 		if w.Gone {
 			continue
 		}
-		author[w.ID] = w.By
 		for _, by := range w.AddBlockedBy {
-			add = append(add, edge{w.ID, by})
+			add = append(add, edge{w.ID, by, w.By})
 		}
 		for _, waits := range w.AddBlocks {
-			add = append(add, edge{waits, w.ID})
+			add = append(add, edge{waits, w.ID, w.By})
 		}
 		for _, by := range w.DropBlockedBy {
-			drop = append(drop, edge{w.ID, by})
+			drop = append(drop, edge{w.ID, by, w.By})
 		}
 		for _, waits := range w.DropBlocks {
-			drop = append(drop, edge{waits, w.ID})
+			drop = append(drop, edge{waits, w.ID, w.By})
 		}
 	}
 	for _, e := range drop {
@@ -106,12 +107,16 @@ func (in *intake) edges(writes []ForeignTask) error {
 		if t == nil || t.Status == Deleted || !slices.Contains(t.BlockedBy, e.by) {
 			continue
 		}
+		if in.guard && !in.may(e.writer, func(d *draft) error { return d.needAuthor(t, "unblock") }) {
+			in.leaveOut("%s let task %s no longer wait for %s, which it may not: the file was put back", e.writer, e.waits, e.by)
+			continue
+		}
 		next := t.Clone()
 		next.BlockedBy = slices.DeleteFunc(next.BlockedBy, func(id TaskID) bool { return id == e.by })
 		if err := in.putTask(t, next); err != nil {
 			return err
 		}
-		in.wrote(t, author[e.waits])
+		in.wrote(t, e.writer)
 	}
 	// From the end of the list: what is waited for has then no edges of its own
 	// yet, and looking for a cycle ends at once.
@@ -139,7 +144,7 @@ func (in *intake) edges(writes []ForeignTask) error {
 		if err := in.putTask(t, next); err != nil {
 			return err
 		}
-		in.wrote(t, author[e.waits])
+		in.wrote(t, e.writer)
 	}
 	return nil
 }
@@ -223,6 +228,24 @@ func (in *intake) mayWrite(w *ForeignTask, t *Task) bool {
 	return false
 }
 
+// mayClaim is the guard's question about who has a task and how far it is: a free
+// task is for anyone to take, somebody else's is not.
+func (in *intake) mayClaim(w *ForeignTask, t, next *Task) bool {
+	if !in.guard {
+		return true
+	}
+	ok := in.may(w.By, func(d *draft) error {
+		if next.Owner != t.Owner && !(t.Owner == "" && next.Owner == d.me) {
+			return d.needAuthor(t, "assign")
+		}
+		return d.needOwner(t, "change")
+	})
+	if !ok {
+		in.leaveOut("%s changed who has task %s or how far it is, which it may not: the file was put back", w.By, t.ID)
+	}
+	return ok
+}
+
 // may asks the rule book as if a writer had come through a door. Somebody unknown
 // may: what nobody can be blamed for stands.
 func (in *intake) may(by Actor, ask func(*draft) error) bool {
@@ -301,6 +324,10 @@ func (in *intake) claims(w *ForeignTask, t, next *Task) error {
 		next.Status = status
 	}
 	if next.Owner == t.Owner && next.Status == t.Status {
+		return nil
+	}
+	if !in.mayClaim(w, t, next) {
+		next.Owner, next.Status, next.Flags = t.Owner, t.Status, slices.Clone(t.Flags)
 		return nil
 	}
 	obeyed, err := in.obeyed(w, t, next)

@@ -9,10 +9,13 @@ import (
 )
 
 // diary is what a client's transcripts would tell.
-type diary struct{ shown map[string]time.Time }
+type diary struct {
+	shown map[string]time.Time
+	wrote string // who made every change; empty: nobody knows
+}
 
-func (diary) Who(cadre.Scope, cadre.ForeignTask, int64) (cadre.Actor, bool) {
-	return cadre.Actor{}, false
+func (d diary) Who(scope cadre.Scope, _ cadre.ForeignTask, _ int64) (cadre.Actor, bool) {
+	return cadre.Actor{Kind: cadre.ActorMember, Name: d.wrote, Scope: scope, Proof: cadre.ProofTalk}, d.wrote != ""
 }
 
 func (diary) Live() bool { return false }
@@ -28,7 +31,7 @@ func TestMailThatAClientLostIsSentAgainOnce(t *testing.T) {
 	w := newWorld(t)
 	start := time.Now().Add(-10 * time.Minute)
 	w.clock = start
-	w.who = diary{map[string]time.Time{"seen": start.Add(3 * time.Second)}}
+	w.who = diary{shown: map[string]time.Time{"seen": start.Add(3 * time.Second)}}
 	w.open()
 	w.must(&cadre.TeamCreate{Name: string(list)})
 	config, err := claudefile.ReadConfig(w.read(w.path("teams", string(list), "config.json")))
