@@ -115,6 +115,14 @@ type ForeignTeam struct {
 	By          Actor
 }
 
+// leadless is the same team without a word about which session leads it. Where that
+// was said through a door, no file says otherwise.
+func (f *ForeignTeam) leadless() *ForeignTeam {
+	out := *f
+	out.LeadSession = ""
+	return &out
+}
+
 // ForeignMember is one member as a file lists it.
 type ForeignMember struct {
 	Name, AgentType, Model, Prompt, Color, CWD, Mode string
@@ -130,6 +138,9 @@ func (in *intake) team(f *ForeignTeam) error {
 	team, err := in.Team()
 	if err != nil {
 		return err
+	}
+	if team != nil && team.Creator.Proof != ProofFile {
+		f = f.leadless()
 	}
 	creator := Actor{Kind: ActorSession, Name: clip(f.LeadSession, 64), Session: f.LeadSession, Proof: ProofFile}
 	if team == nil {

@@ -274,7 +274,7 @@ func (p *pass) foreignTeam(in *intake, c *claudefile.Config) (*cadre.ForeignTeam
 		listed[m.Name] = true
 		f.Members = append(f.Members, cadre.ForeignMember{
 			Name: m.Name, AgentType: m.AgentType, Model: m.Model, Prompt: m.Prompt, Color: m.Color, CWD: m.CWD, Mode: m.Mode,
-			PlanMode: m.PlanModeRequired, JoinedAt: time.UnixMilli(m.JoinedAt), Active: m.IsActive, Lead: m.AgentID == c.LeadAgentID || m.Name == cadre.LeadName,
+			PlanMode: m.PlanModeRequired, JoinedAt: time.UnixMilli(m.JoinedAt), Active: m.IsActive, Lead: m.Name == cadre.LeadName,
 		})
 	}
 	fresh := map[string]bool{} // who joined and is not in the file yet
