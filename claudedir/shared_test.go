@@ -316,3 +316,51 @@ func TestAnOlderClientIsKnown(t *testing.T) {
 		t.Error("a team of ours was taken for an older client's")
 	}
 }
+
+// The log is lost, or put back from before a list was in it, and what is remembered
+// of the files is not: the files are all that there is, and stay.
+func TestALostLogCostsNoFile(t *testing.T) {
+	w := newDisk(t)
+	w.must(&cadre.TeamCreate{Name: string(list)})
+	w.add("one")
+	w.write(w.path("tasks", "theirs", "1.json"), `{"id":"1","subject":"the client's","description":"","status":"pending","blocks":[],"blockedBy":[]}`)
+	scopes(w)
+	w.inner.Close()
+	logs, err := filepath.Glob(filepath.Join(w.state, "cadre.db*"))
+	if err != nil || len(logs) == 0 {
+		t.Fatalf("there is no log: %v", err)
+	}
+	for _, path := range logs {
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.openDisk()
+	if got := scopes(w); got != "docs live, theirs live" {
+		t.Errorf("after the log was lost there are: %s", got)
+	}
+	for _, path := range []string{w.taskPath("1"), w.configPath(), w.path("tasks", "theirs", "1.json")} {
+		if w.gone(path) {
+			t.Errorf("%s is gone", path)
+		}
+	}
+	if got := w.task("1"); got.Subject != "one" {
+		t.Errorf("task 1 is %q", got.Subject)
+	}
+	w.check()
+}
+
+// scopes lists what there is, and where.
+func scopes(w *world) string {
+	w.Helper()
+	var out []string
+	for info, err := range w.store.Scopes(context.Background()) {
+		if err != nil {
+			w.Fatal(err)
+		}
+		if info.Scope != cadre.Host {
+			out = append(out, fmt.Sprintf("%s %s", info.Scope, info.Where))
+		}
+	}
+	return strings.Join(out, ", ")
+}

@@ -385,3 +385,28 @@ func TestAFileApprovesNothing(t *testing.T) {
 		t.Error("a stranger's mail ended a member")
 	}
 }
+
+// A team is erased for good while its folder cannot be worked in: its files go as
+// soon as that is possible, and are not taken for a team that a client made.
+func TestAnErasedTeamStaysErased(t *testing.T) {
+	w := newWorld(t)
+	w.must(&coord.TeamCreate{TeamCreate: cadre.TeamCreate{Name: string(list)}})
+	w.add("one")
+	away := w.dir + ".away"
+	if err := os.Rename(w.path("teams"), away); err != nil {
+		t.Fatal(err)
+	}
+	w.write(w.path("teams"), "in the way")
+	if _, err := w.do(&coord.TeamDelete{Purge: true}); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Remove(w.path("teams")), os.Rename(away, w.path("teams"))); err != nil {
+		t.Fatal(err)
+	}
+	if got := scopes(w); got != "" {
+		t.Errorf("after the team was erased there are: %s", got)
+	}
+	if !w.gone(w.configPath()) {
+		t.Error("the erased team's file is still there")
+	}
+}
