@@ -30,6 +30,7 @@ var mayImport = map[string][]string{
 	"cadre/soak":         {},
 	"cadre/internal/...": {},
 
+	"cadre/internal/proc":    {"cadre/internal/bootclock"},
 	"cadre/internal/dirlock": {"cadre/internal/flock", "cadre/internal/swapfile"},
 }
 

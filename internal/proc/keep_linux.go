@@ -1,0 +1,183 @@
+package proc
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// KeepIfAsked makes this process a keeper if it was started as one, and then does
+// not return. A program that starts keepers calls it before anything else.
+func KeepIfAsked() {
+	if len(os.Args) != 4 || os.Args[0] != keeperName {
+		return
+	}
+	heartbeat, err := time.ParseDuration(os.Args[2])
+	grace, err2 := time.ParseDuration(os.Args[3])
+	if err := errors.Join(err, err2, subreap()); err != nil {
+		os.Stderr.WriteString(err.Error() + "\n")
+		os.Exit(1)
+	}
+	k := &keeper{out: json.NewEncoder(os.Stdout), grace: grace, waiting: map[int]chan syscall.WaitStatus{}, started: make(chan struct{}, 1)}
+	k.serve(os.Stdin, heartbeat)
+	os.Exit(0)
+}
+
+// keeper is the process itself.
+type keeper struct {
+	grace   time.Duration
+	started chan struct{}
+
+	mu      sync.Mutex // of what follows, and of starting anything
+	out     *json.Encoder
+	waiting map[int]chan syscall.WaitStatus // who waits for the end of what
+}
+
+// serve does what it is told until nobody can tell it any more, and ends what is
+// left then.
+func (k *keeper) serve(in io.Reader, heartbeat time.Duration) {
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, unix.SIGTERM)
+	signal.Notify(make(chan os.Signal), unix.SIGINT, unix.SIGHUP, unix.SIGPIPE) // not ignored: commands would inherit that
+	requests := make(chan request)
+	go func() {
+		defer close(requests)
+		for d := json.NewDecoder(in); ; {
+			var r request
+			if d.Decode(&r) != nil {
+				return
+			}
+			requests <- r
+		}
+	}()
+	go k.reap()
+	beat := time.NewTicker(heartbeat)
+	k.say(reply{Ready: true})
+	for {
+		select {
+		case <-ended:
+			k.endAll(k.grace)
+			return
+		case <-beat.C:
+			k.say(reply{})
+		case r, open := <-requests:
+			switch {
+			case !open:
+				k.endAll(k.grace)
+				return
+			case r.Stop:
+				go k.endAll(k.grace)
+			case r.Run != nil:
+				go func() {
+					exit := k.run(r.Run)
+					k.say(reply{Exit: &exit})
+				}()
+			}
+		}
+	}
+}
+
+// say tells the program something. Where nobody reads any more, standard input ends
+// too, and that is dealt with.
+func (k *keeper) say(r reply) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	_ = k.out.Encode(r)
+}
+
+// reap collects whatever ends here, adopted or not.
+func (k *keeper) reap() {
+	for {
+		var status syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &status, 0, nil)
+		if errors.Is(err, syscall.ECHILD) {
+			<-k.started
+			continue
+		}
+		k.mu.Lock()
+		if ended := k.waiting[pid]; err == nil && ended != nil {
+			ended <- status
+			delete(k.waiting, pid)
+		}
+		k.mu.Unlock()
+	}
+}
+
+// run runs one command to its end, and ends what it leaves behind.
+func (k *keeper) run(c *Command) Exit {
+	out, err := newCapture(c.Output, c.Limit)
+	if err != nil {
+		return Exit{Error: err.Error()}
+	}
+	ended, err := k.start(c, out)
+	if err != nil {
+		return out.finish(Exit{Error: err.Error()})
+	}
+	status := <-ended
+	if hasChildren() {
+		k.endAll(min(k.grace, time.Second))
+	}
+	exit := Exit{Code: status.ExitStatus()}
+	if status.Signaled() {
+		exit.Code, exit.Signal = 128+int(status.Signal()), unix.SignalName(status.Signal())
+	}
+	return out.finish(exit)
+}
+
+// start starts a command in a session of its own.
+func (k *keeper) start(c *Command, out *capture) (<-chan syscall.WaitStatus, error) {
+	in, feed, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	printed, err := out.pipe()
+	if err != nil {
+		feed.Close()
+		return nil, err
+	}
+	defer printed.Close()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	pid, err := syscall.ForkExec("/bin/sh", []string{"sh", "-c", c.Line}, &syscall.ProcAttr{
+		Dir: c.Dir, Env: c.Env, Files: []uintptr{in.Fd(), printed.Fd(), printed.Fd()}, Sys: &syscall.SysProcAttr{Setsid: true},
+	})
+	if err != nil {
+		feed.Close()
+		if c.Dir != "" {
+			if _, serr := os.Stat(c.Dir); serr != nil {
+				err = serr
+			}
+		}
+		return nil, err
+	}
+	go func() {
+		_, _ = io.WriteString(feed, c.Input) // a command need not read it
+		feed.Close()
+	}()
+	ended := make(chan syscall.WaitStatus, 1)
+	k.waiting[pid] = ended
+	select {
+	case k.started <- struct{}{}:
+	default:
+	}
+	return ended, nil
+}
+
+// hasChildren says whether anything is left that was started here.
+func hasChildren() bool {
+	return unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil) == nil
+}
+
+// endAll ends everything that was started here. What cannot be killed is left to
+// whoever adopts it.
+func (k *keeper) endAll(grace time.Duration) {
+	_ = End(func() []ID { return under(os.Getpid()) }, grace)
+}

@@ -1,0 +1,32 @@
+//go:build !linux
+
+package proc
+
+import (
+	"syscall"
+	"time"
+)
+
+// KeepIfAsked returns at once: there are no keepers here.
+func KeepIfAsked() {}
+
+// Of cannot tell a process from a later one of the same number here.
+func Of(int) (ID, error) { return ID{}, ErrUnsupported }
+
+// Alive cannot be known here.
+func (ID) Alive() bool { return false }
+
+// Ancestors are not known here.
+func Ancestors() []ID { return nil }
+
+// EndTree ends nothing here, where nothing can have been started.
+func EndTree(ID, string, time.Duration) error { return ErrUnsupported }
+
+// End ends nothing here.
+func End(func() []ID, time.Duration) error { return ErrUnsupported }
+
+func subreap() error { return ErrUnsupported }
+
+func ownSession() *syscall.SysProcAttr { return nil }
+
+func adopted(map[int]bool) []ID { return nil }
