@@ -69,6 +69,23 @@ func TestWhatAKilledProcessReplacedIsTakenIn(t *testing.T) {
 	w.check()
 }
 
+// A second crash leaves mail again, as the first one did: it is another command.
+func TestMailThatTwoCrashesLeft(t *testing.T) {
+	w := newWorld(t)
+	w.must(&cadre.TeamCreate{Name: string(list)})
+	claudedir.SetLeftover(t, 0)
+	for _, text := range []string{"first", "second"} {
+		w.write(w.path("teams", string(list), "inboxes", ".cadre-7a8b-3c4d.team-lead.json.tmp"),
+			string(claudefile.WriteInbox([]claudefile.Entry{{From: "eve", Text: text, Timestamp: "2026-01-01T00:00:00.000Z"}})))
+		if err := w.store.Refresh(t.Context(), list); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := w.unread("team-lead"); len(got) != 2 {
+		t.Errorf("of two messages %d arrived", len(got))
+	}
+}
+
 // unread is the mail that waits for a member.
 func (w *world) unread(name string) []*cadre.Message {
 	w.Helper()

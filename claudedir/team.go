@@ -246,6 +246,9 @@ func (t *teamFiles) changes(p *pass, in *intake, v *cadre.Foreign, id *[]any) er
 		s := t.slots[key]
 		*id = append(*id, key, s.Hash, s.Ino, s.MTime)
 	}
+	for _, m := range v.Mail { // some of it stood in a file that a crash left, and that has no slot
+		*id = append(*id, m.ID)
+	}
 	return nil
 }
 
