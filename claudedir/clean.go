@@ -72,6 +72,9 @@ func (c *checker) work() {
 // to be written. It ends the checker's work.
 func (c *checker) clean(r *reads, head cadre.Head) (bool, error) {
 	m := c.p.mem
+	if len(m.Behind) > 0 {
+		return false, nil
+	}
 	if (m.Seq != head.Seq || m.Epoch != head.Epoch) && (head.Seq > 0 || m.Seq > 0) {
 		return false, nil
 	}

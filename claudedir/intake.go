@@ -28,9 +28,10 @@ type written struct {
 	file  *claudefile.Task // nil: it is gone
 	at    time.Time        // when
 	data  []byte
-	known bool // the file had been projected or taken in before
-	late  bool // it is found long after it was written, and may be older than what was taken in since
-	ours  bool // what it held before was written by us
+	known bool      // the file had been projected or taken in before
+	late  bool      // it is found long after it was written, and may be older than what was taken in since
+	ours  bool      // what it held before was written by us
+	upTo  cadre.Seq // up to here the log was in what it held before
 }
 
 // intake is the other direction: what a file says that it did not say before.
@@ -69,7 +70,7 @@ func (in *intake) change(w written) (f cadre.ForeignTask, ok bool, err error) {
 	}
 	var base *claudefile.Task
 	if w.known {
-		if base, err = in.base(t, now); err != nil {
+		if base, err = in.base(t, now, w.upTo); err != nil {
 			return f, false, err
 		}
 	}
@@ -174,12 +175,12 @@ var textFields = []textField{
 
 // base is the file as it was when both sides were last the same: the log's view of
 // the task, with what happened since then taken back.
-func (in *intake) base(t *cadre.Task, now *claudefile.Task) (*claudefile.Task, error) {
+func (in *intake) base(t *cadre.Task, now *claudefile.Task, upTo cadre.Seq) (*claudefile.Task, error) {
 	was, blocks := t, slices.Clone(now.Blocks)
 	for _, e := range slices.Backward(in.since) {
 		before, _ := e.Before.(*cadre.Task)
 		after, _ := e.After.(*cadre.Task)
-		if before == nil && after == nil {
+		if e.Seq <= upTo || before == nil && after == nil {
 			continue
 		}
 		if e.Object == t.Ref() {

@@ -38,7 +38,7 @@ func (p *pass) foreignMail(in *intake, v *cadre.Foreign, name string, entries []
 		if err != nil {
 			return err
 		}
-		if !there[m.ID] && uint64(p.began) >= m.N && !p.full {
+		if !there[m.ID] && uint64(p.mem.has(inboxKey(name))) >= m.N && !p.full {
 			v.Taken = append(v.Taken, m.ID)
 		}
 	}

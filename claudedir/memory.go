@@ -40,6 +40,8 @@ type memory struct {
 	PutBack map[string]int  `json:"putBack,omitempty"` // how often a member of ours was dropped and put back
 	OldAt   int64           `json:"oldAt,omitempty"`   // when a client of the older kind was last seen
 
+	Behind map[string]cadre.Seq `json:"behind,omitempty"` // files that could not be written, and up to where the log is in them
+
 	root  *os.Root
 	name  string
 	slots *os.File

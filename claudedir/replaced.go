@@ -56,7 +56,7 @@ func (p *pass) sweepList() error {
 			failed = errors.Join(failed, old.Done())
 		default:
 			p.olds = append(p.olds, old)
-			p.found = append(p.found, written{id: id, file: file, at: time.Unix(0, stamp.MTime), data: data, known: known.Mark&here != 0, ours: known.Mark&ours != 0, late: true})
+			p.found = append(p.found, written{id: id, file: file, at: time.Unix(0, stamp.MTime), data: data, known: known.Mark&here != 0, ours: known.Mark&ours != 0, late: true, upTo: p.mem.has(taskKey(id))})
 		}
 	})
 	return errors.Join(err, failed)

@@ -104,7 +104,6 @@ type pass struct {
 
 	head  cadre.Head
 	upTo  cadre.Head    // where the log stood when since was read: later events are not in it
-	began cadre.Seq     // up to here the files had everything when the pass began
 	since []cadre.Event // what the files do not have yet
 	full  bool          // nothing is known about the files
 
@@ -114,7 +113,8 @@ type pass struct {
 	touched map[cadre.TaskID]bool // tasks whose files are to be compared with the log
 	team    teamFiles
 	olds    []*swapfile.Old // replaced files that say something, until that is taken in
-	faults  []error         // files that could not be written; the others are
+	faults  []error         // what went wrong with some files; the others are served all the same
+	behind  map[string]bool // files that could not be written, until they are
 }
 
 func (p *pass) close() {
@@ -132,11 +132,11 @@ func (p *pass) run(l look) error {
 	if err := p.openList(false); err != nil {
 		return err
 	}
-	p.slots, p.touched = map[cadre.TaskID]slot{}, map[cadre.TaskID]bool{}
+	p.slots, p.touched, p.behind = map[cadre.TaskID]slot{}, map[cadre.TaskID]bool{}, map[string]bool{}
 	if err := p.catchUpWith(l); err != nil {
 		return err
 	}
-	p.began = p.mem.Seq
+	p.touchBehind()
 	gone, err := p.vanished()
 	if err != nil || gone {
 		return err
@@ -162,7 +162,7 @@ func (p *pass) run(l look) error {
 // had everything before it, its own events are all that they do not have yet.
 func (p *pass) catchUpWith(l look) error {
 	n := len(l.events)
-	if n == 0 || p.mem.Epoch != l.upTo.Epoch || p.mem.Seq != l.events[0].Seq-1 || l.events[n-1].Seq != l.upTo.Seq {
+	if n == 0 || len(p.mem.Behind) > 0 || p.mem.Epoch != l.upTo.Epoch || p.mem.Seq != l.events[0].Seq-1 || l.events[n-1].Seq != l.upTo.Seq {
 		return p.catchUp()
 	}
 	p.since, p.head, p.upTo = l.events, l.upTo, l.upTo
@@ -180,10 +180,11 @@ func (p *pass) catchUp() error {
 	}
 	p.since, p.upTo = nil, p.head
 	if p.mem.Epoch != "" && p.mem.Epoch == p.head.Epoch && p.mem.Seq <= p.head.Seq {
-		if p.mem.Seq == p.head.Seq {
+		from := p.mem.hasAll()
+		if from == p.head.Seq {
 			return nil
 		}
-		for e, err := range p.Store.Store.Events(p.ctx, p.scope, cadre.Head{Epoch: p.mem.Epoch, Seq: p.mem.Seq}, false) {
+		for e, err := range p.Store.Store.Events(p.ctx, p.scope, cadre.Head{Epoch: p.mem.Epoch, Seq: from}, false) {
 			if err != nil {
 				return err
 			}
@@ -377,7 +378,7 @@ func (p *pass) unreadable(id cadre.TaskID, stamp swapfile.Stamp, err error) {
 		p.odd(id, stamp, nil)
 		return
 	}
-	p.faults = append(p.faults, err)
+	p.fail(taskKey(id), err)
 }
 
 // patience is how long a writer that is in the middle of a file is waited for.
@@ -417,7 +418,7 @@ func (p *pass) taskWritten(id cadre.TaskID, data []byte, stamp swapfile.Stamp, k
 		p.touched[id] = true // if the log knows the task, its file is made whole again
 		return
 	}
-	p.found = append(p.found, written{id: id, file: file, at: time.Unix(0, stamp.MTime), data: data, known: known.Mark&here != 0, ours: known.Mark&ours != 0})
+	p.found = append(p.found, written{id: id, file: file, at: time.Unix(0, stamp.MTime), data: data, known: known.Mark&here != 0, ours: known.Mark&ours != 0, upTo: p.mem.has(taskKey(id))})
 	p.slots[id] = now
 }
 
@@ -496,7 +497,7 @@ func (p *pass) takeIn() error {
 func (p *pass) apart(v *cadre.Foreign) error {
 	fresh := map[cadre.TaskID]*cadre.Task{}
 	for _, e := range p.since {
-		if t, ok := e.After.(*cadre.Task); ok && (e.Before == nil || fresh[t.ID] != nil) && e.Door != door {
+		if t, ok := e.After.(*cadre.Task); ok && e.Seq > p.mem.has(taskKey(t.ID)) && (e.Before == nil || fresh[t.ID] != nil) && e.Door != door {
 			fresh[t.ID] = t
 		}
 	}
@@ -579,16 +580,13 @@ func (p *pass) write() error {
 		if err := p.ctx.Err(); err != nil {
 			return err
 		}
-		if err := p.writeTask(id, wants[id]); err != nil {
-			p.faults = append(p.faults, err)
-		}
+		p.try(taskKey(id), func() error { return p.writeTask(id, wants[id]) })
 	}
-	if err := p.team.write(p); err != nil {
-		p.faults = append(p.faults, err)
-	}
-	if len(p.faults)+len(p.found) > 0 || p.team.found() {
+	p.team.write(p)
+	if len(p.found) > 0 || p.team.found() {
 		return nil // the place in the log stays, and all of this is tried again
 	}
+	p.noteBehind()
 	p.mem.Epoch, p.mem.Seq = p.upTo.Epoch, p.upTo.Seq
 	p.full = false
 	return p.noteList()
@@ -628,7 +626,7 @@ const manyNames = 2000
 // were looked at.
 func (p *pass) outdated() (map[cadre.TaskID]bool, error) {
 	tasks := maps.Clone(p.touched)
-	for _, e := range p.since {
+	for _, e := range p.news() {
 		before, _ := e.Before.(*cadre.Task)
 		after, _ := e.After.(*cadre.Task)
 		if before == nil && after == nil {
@@ -671,6 +669,7 @@ func (p *pass) writeTask(id cadre.TaskID, want *claudefile.Task) error {
 	}
 	if err != nil {
 		p.unreadable(id, stamp, err)
+		p.behind[taskKey(id)] = true
 		return nil
 	}
 	if known.Mark&here == 0 || known.Hash != hashOf(data) {
@@ -750,7 +749,7 @@ func (p *pass) lookAtOld(id cadre.TaskID, old *swapfile.Old, expected []byte, kn
 		return err
 	})
 	if err == nil && data != nil {
-		p.found = append(p.found, written{id: id, file: file, at: time.Unix(0, stamp.MTime), data: data, known: known.Mark&here != 0, ours: known.Mark&ours != 0})
+		p.found = append(p.found, written{id: id, file: file, at: time.Unix(0, stamp.MTime), data: data, known: known.Mark&here != 0, ours: known.Mark&ours != 0, upTo: p.mem.has(taskKey(id))})
 	}
 	return err
 }

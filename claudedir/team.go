@@ -216,10 +216,18 @@ func inboxKey(name string) string { return "inboxes/" + name }
 
 func (p *pass) noteFile(key string, s slot) {
 	if p.team.slots == nil {
-		p.team.slots, p.team.touched = map[string]slot{}, map[string]bool{}
+		p.team.slots = map[string]slot{}
 	}
 	p.team.slots[key] = s
-	p.team.touched[key] = true
+	p.team.touch(key)
+}
+
+// touch has a file compared with the log.
+func (t *teamFiles) touch(key string) {
+	if t.touched == nil {
+		t.touched = map[string]bool{}
+	}
+	t.touched[key] = true
 }
 
 // changes adds to an intake what the team's files say that is new.
@@ -282,7 +290,7 @@ func (p *pass) foreignTeam(in *intake, c *claudefile.Config) (*cadre.ForeignTeam
 	}
 	fresh := map[string]bool{} // who joined and is not in the file yet
 	for _, e := range p.since {
-		if e.Object.Kind == cadre.KindMember {
+		if e.Object.Kind == cadre.KindMember && e.Seq > p.mem.has(configName) {
 			fresh[e.Object.ID] = true
 		}
 	}
@@ -336,7 +344,7 @@ func (t *teamFiles) wanted(p *pass, s cadre.Snap) (err error) {
 			names[name] = true
 		}
 	}
-	for _, e := range p.since {
+	for _, e := range p.news() {
 		switch o := e.After.(type) {
 		case *cadre.Team:
 			w.config = true
@@ -378,28 +386,42 @@ func (t *teamFiles) wanted(p *pass, s cadre.Snap) (err error) {
 }
 
 // write writes the team's file and its inboxes.
-func (t *teamFiles) write(p *pass) error {
+func (t *teamFiles) write(p *pass) {
 	w := t.wants
 	if w == nil {
-		return nil
+		return
 	}
-	if err := p.openTeam(true); err != nil || t.boxes == nil {
-		return err
+	err := p.openTeam(true)
+	if err == nil && t.boxes == nil {
+		return
 	}
-	p.mem.Team = true
+	if err == nil {
+		p.mem.Team = true
+	}
 	t.touched = nil
-	var errs []error
+	try := func(key string, write func() error) {
+		p.try(key, func() error {
+			if err != nil {
+				return err // no file can be written
+			}
+			return write()
+		})
+	}
 	if w.config {
-		errs = append(errs, p.replaceFile(t.dir, configName, configName, func(old []byte) ([]byte, error) { return p.configOf(w, old), nil }, p.lookAtConfig))
+		try(configName, func() error {
+			return p.replaceFile(t.dir, configName, configName, func(old []byte) ([]byte, error) { return p.configOf(w, old), nil }, p.lookAtConfig)
+		})
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.inboxes)) {
-		if box := w.inboxes[name]; box.client && len(box.unread)+len(box.read) == 0 {
+		box := w.inboxes[name]
+		if box.client && len(box.unread)+len(box.read) == 0 {
 			continue // a client makes the inbox of its own member with the first mail
 		}
-		errs = append(errs, p.replaceFile(t.boxes, name+".json", inboxKey(name), func(old []byte) ([]byte, error) { return inboxOf(w.inboxes[name], name, old) },
-			func() error { return p.lookAtInbox(t.boxes, name) }))
+		try(inboxKey(name), func() error {
+			return p.replaceFile(t.boxes, name+".json", inboxKey(name), func(old []byte) ([]byte, error) { return inboxOf(box, name, old) },
+				func() error { return p.lookAtInbox(t.boxes, name) })
+		})
 	}
-	return joinErr(slices.DeleteFunc(errs, func(err error) bool { return err == nil }))
 }
 
 // replaceFile makes a file of the team what it is to be, under its lock. What
@@ -412,7 +434,8 @@ func (p *pass) replaceFile(dir *swapfile.Dir, name, key string, content func(old
 			return err
 		}
 		if !there && !errors.Is(err, fs.ErrNotExist) {
-			return nil // a link or the like: left alone
+			p.behind[key] = true // a link or the like: left alone
+			return nil
 		}
 		if known := p.mem.Files[key]; there && (known.Mark&here == 0 || known.Hash != hashOf(old)) {
 			if err := look(); err != nil || p.team.touched[key] {
