@@ -14,6 +14,7 @@ const (
 	IndexReady     Index = "ready"    // tasks without owner that could start: priority, id
 	IndexOwner     Index = "owner"    // open tasks: owner, those in progress first, id
 	IndexStatus    Index = "status"   // tasks: status, id
+	IndexInternal  Index = "internal" // tasks that are a client's own records: status, id
 	IndexParent    Index = "parent"   // tasks: parent, id
 	IndexSubject   Index = "subject"  // open tasks: folded subject, id
 	IndexBlocker   Index = "blocker"  // tasks: each blocker, id; the edge from its other side
@@ -75,6 +76,9 @@ func timeKey(t time.Time) string { return seqKey(uint64(max(0, t.UnixMilli()))) 
 func (t *Task) index(add func(Index, string)) {
 	id := t.ID.sortKey()
 	add(IndexStatus, joinKey(string(t.Status), id))
+	if t.Kind == KindInternal {
+		add(IndexInternal, joinKey(string(t.Status), id))
+	}
 	if t.Parent != "" {
 		add(IndexParent, joinKey(string(t.Parent), id))
 	}

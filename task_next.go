@@ -114,11 +114,11 @@ func (d *draft) next() (*Task, error) {
 
 // nothingReady says why there is nothing to do.
 func (d *draft) nothingReady() error {
-	pending, err := d.Count(IndexStatus, prefixKey(string(Pending)))
+	pending, err := countTasks(d.Snap, Pending)
 	if err != nil {
 		return err
 	}
-	running, err := d.Count(IndexStatus, prefixKey(string(InProgress)))
+	running, err := countTasks(d.Snap, InProgress)
 	if err != nil {
 		return err
 	}

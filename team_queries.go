@@ -69,7 +69,7 @@ func (v *TeamShow) Look(s Snap, c Command) (any, error) {
 		view.Members = append(view.Members, mv)
 	}
 	for _, st := range []Status{Pending, InProgress, Completed, Deleted} {
-		if view.Tasks[st], err = s.Count(IndexStatus, prefixKey(string(st))); err != nil {
+		if view.Tasks[st], err = countTasks(s, st); err != nil {
 			return nil, err
 		}
 	}
@@ -78,6 +78,17 @@ func (v *TeamShow) Look(s Snap, c Command) (any, error) {
 	}
 	view.Asks, err = s.Count(IndexOpenAsk, "")
 	return view, err
+}
+
+// countTasks says how many tasks of a status a list shows: a client's own records
+// are no work of anybody's.
+func countTasks(s Snap, st Status) (int, error) {
+	all, err := s.Count(IndexStatus, prefixKey(string(st)))
+	if err != nil {
+		return 0, err
+	}
+	internal, err := s.Count(IndexInternal, prefixKey(string(st)))
+	return all - internal, err
 }
 
 // MemberList lists the members of a team.

@@ -410,3 +410,14 @@ func TestAnErasedTeamStaysErased(t *testing.T) {
 		t.Error("the erased team's file is still there")
 	}
 }
+
+func TestACountOfTasksLeavesOutAClientsOwnRecords(t *testing.T) {
+	w := newWorld(t)
+	w.must(&coord.TeamCreate{TeamCreate: cadre.TeamCreate{Name: string(list)}})
+	w.add("work")
+	w.foreign("2", "worker-1", map[string]any{"status": "in_progress", "metadata": map[string]any{"_internal": true}})
+	shown := w.must(&cadre.TeamShow{}).(*cadre.TeamView)
+	if listed := w.must(&cadre.TaskList{}).([]*cadre.TaskView); len(listed) != 1 || shown.Tasks[cadre.Pending] != 1 || shown.Tasks[cadre.InProgress] != 0 {
+		t.Errorf("%d tasks are listed and %v are counted", len(listed), shown.Tasks)
+	}
+}
