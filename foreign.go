@@ -142,7 +142,10 @@ func (in *intake) team(f *ForeignTeam) error {
 	if team != nil && team.Creator.Proof != ProofFile {
 		f = f.leadless()
 	}
-	creator := Actor{Kind: ActorSession, Name: clip(f.LeadSession, 64), Session: f.LeadSession, Proof: ProofFile}
+	creator := Actor{Kind: ActorSession, Name: string(SessionTeam(f.LeadSession)), Session: f.LeadSession, Proof: ProofFile}
+	if creator.Name == "" {
+		creator.Name = clip(f.LeadSession, 64)
+	}
 	if team == nil {
 		team = &Team{Name: f.Name, Description: f.Description, CreatedAt: f.CreatedAt.UTC(), Creator: creator}
 		in.put(nil, team)

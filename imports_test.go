@@ -19,7 +19,7 @@ var mayImport = map[string][]string{
 	"cadre/storetest":    {"cadre"},
 	"cadre/transcript":   {"cadre", "cadre/internal/..."},
 	"cadre/claudedir":    {"cadre", "cadre/claudefile", "cadre/internal/..."},
-	"cadre/cli":          {"cadre", "cadre/claudedir", "cadre/coord", "cadre/doctor", "cadre/transcript", "cadre/memstore", "cadre/sqlitestore", "cadre/internal/..."},
+	"cadre/cli":          {"cadre", "cadre/claudedir", "cadre/claudefile", "cadre/coord", "cadre/doctor", "cadre/transcript", "cadre/memstore", "cadre/sqlitestore", "cadre/internal/..."},
 	"cadre/cmd/cadre":    {"cadre/cli"},
 	"cadre/claudefile":   {},
 	"cadre/doctor":       {"cadre", "cadre/claudefile", "cadre/internal/..."},

@@ -115,14 +115,22 @@ func (d *draft) recipient(to string) (*Member, error) {
 	if err != nil || m != nil {
 		return m, err
 	}
+	team, err := d.Team()
+	if err != nil {
+		return nil, err
+	}
+	if team == nil {
+		return nil, refuse(RuleMissing, "nobody in %s is called %s: it has no members", d.Scope(), clip(name, 64)).hint("cadre team create NAME")
+	}
 	near, err := d.near(name)
 	if err != nil {
 		return nil, err
 	}
-	if len(near) == 0 {
-		return nil, refuse(RuleMissing, "nobody in %s is called %s: it has no members", d.Scope(), clip(name, 64)).hint("cadre team create NAME")
+	maybe := ""
+	if len(near) > 0 {
+		maybe = "; did you mean " + strings.Join(near, ", ") + "?"
 	}
-	return nil, refuse(RuleMissing, "nobody in %s is called %s; did you mean %s?", d.Scope(), clip(name, 64), strings.Join(near, ", ")).hint("cadre member list")
+	return nil, refuse(RuleMissing, "nobody in %s is called %s%s", d.Scope(), clip(name, 64), maybe).hint("cadre member list")
 }
 
 // guardRate refuses a sender that sends too much, or the same again and again.

@@ -224,7 +224,8 @@ func (d *draft) mayForce() error {
 	return nil
 }
 
-// near gives the members whose names are closest to one that nobody has.
+// near gives the members whom somebody may have meant who wrote a name that nobody
+// has: at most two letters or a third of it are wrong.
 func (d *draft) near(name string) ([]string, error) {
 	type candidate struct {
 		name string
@@ -235,8 +236,8 @@ func (d *draft) near(name string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if m.State != StateDeparted {
-			all = append(all, candidate{m.Name, distance(strings.ToLower(name), strings.ToLower(m.Name))})
+		if far := distance(strings.ToLower(name), strings.ToLower(m.Name)); m.State != StateDeparted && far <= max(2, len(name)/3) {
+			all = append(all, candidate{m.Name, far})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b candidate) int { return a.far - b.far })

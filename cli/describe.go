@@ -144,7 +144,7 @@ func (pg *page) describeMessage(before cadre.Object, m *cadre.Message) string {
 	old, _ := before.(*cadre.Message)
 	switch {
 	case old == nil:
-		return line(m.From) + " to " + line(m.To) + ": " + pg.brief(m.Text)
+		return line(m.From) + " to " + line(m.To) + ": " + pg.brief(letter(m))
 	case m.Dead != "" && old.Dead == "":
 		return "dead: " + line(m.Dead)
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"cadre"
@@ -41,6 +42,7 @@ func usage(hint, format string, args ...any) error {
 // for, else in words on standard error.
 func (p *program) fail(err error) int {
 	e := cadre.AsError(err)
+	hint := p.here(e.Hint)
 	if p.json || p.jsonl {
 		var doc struct {
 			Error struct {
@@ -50,17 +52,40 @@ func (p *program) fail(err error) int {
 				Rule    cadre.Rule `json:"rule"`
 			} `json:"error"`
 		}
-		doc.Error.Code, doc.Error.Message, doc.Error.Hint, doc.Error.Rule = e.Code, e.Message, e.Hint, e.Rule
+		doc.Error.Code, doc.Error.Message, doc.Error.Hint, doc.Error.Rule = e.Code, e.Message, hint, e.Rule
 		if p.writeLine(doc) == nil && p.out.Flush() == nil {
 			return exitCode(e.Code)
 		}
 	}
 	p.out.Flush() // what was written before the error was an answer too
 	fmt.Fprintf(p.stderr, "cadre: %s\n", hang(e.Message))
-	if e.Hint != "" {
-		fmt.Fprintf(p.stderr, "  try: %s\n", hang(e.Hint))
+	if hint != "" {
+		fmt.Fprintf(p.stderr, "  try: %s\n", hang(hint))
 	}
 	return exitCode(e.Code)
+}
+
+// here lets a hint mean the list and the member that the failed command named:
+// typed as it is it would be about the list of this folder, and done by somebody
+// else.
+func (p *program) here(hint string) string {
+	words := strings.Fields(hint)
+	if len(words) < 2 || words[0] != "cadre" || slices.Contains(words, "--") || strings.Count(hint, "cadre ") > 1 {
+		return hint
+	}
+	switch words[1] {
+	case "task", "msg", "ask", "member", "todo", "log":
+	default:
+		return hint
+	}
+	list, _ := p.explicitScope()
+	if list != "" && !slices.Contains(words, "--scope") {
+		hint += " --scope " + list
+	}
+	if p.as != "" {
+		hint += " --as " + p.as
+	}
+	return hint
 }
 
 // hang indents every line but the first.

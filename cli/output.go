@@ -138,7 +138,7 @@ func (p *program) writeLine(v any) error {
 // showStream writes events as they come. With --json they become one list, which
 // is complete when the stream ends. An interrupt is how a watch is meant to end.
 func (p *program) showStream(ctx context.Context, s *coord.Session, name string, stream coord.Stream) error {
-	pg := p.page(s)
+	pg := p.page(ctx, s)
 	n := 0
 	for e, err := range stream.Events {
 		if err != nil && ctx.Err() != nil {

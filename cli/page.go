@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -19,14 +20,38 @@ type page struct {
 	time  time.Time
 	scope cadre.Scope
 	me    string // who looks at it
+
+	sessions func() map[string]string // the names that sessions have in this team
+	names    map[string]string        // the same, once somebody asked; nil where it has to be asked again
 }
 
-func (p *program) page(s *coord.Session) *page {
+func (p *program) page(ctx context.Context, s *coord.Session) *page {
 	pg := &page{program: p, color: p.colored(), time: p.now().Wall, scope: s.Scope, me: s.Actor.Name}
+	pg.sessions = func() map[string]string { return sessionNames(ctx, s) }
 	if p.outTerm {
 		pg.cols = p.width
 	}
 	return pg
+}
+
+// sessionNames reads which session is which member. What cannot be read has just no
+// name.
+func sessionNames(ctx context.Context, s *coord.Session) map[string]string {
+	names := map[string]string{}
+	_ = s.Store.View(ctx, s.Scope, func(snap cadre.Snap) error {
+		for m, err := range snap.Members() {
+			if err != nil {
+				return err
+			}
+			names[m.Session] = m.Name
+		}
+		team, err := snap.Team()
+		if team != nil && team.Creator.Kind == cadre.ActorSession {
+			names[team.Creator.Session] = cadre.LeadName
+		}
+		return err
+	})
+	return names
 }
 
 // style is a way to set text off on a terminal that has colours. The sixteen

@@ -165,7 +165,7 @@ func (p *program) show(ctx context.Context, s *coord.Session, name string, answe
 		if render == nil {
 			return errors.New(name + " has no text form")
 		}
-		render(p.page(s), answer)
+		render(p.page(ctx, s), answer)
 	}
 	switch report := answer.(type) {
 	case *cadre.AuditReport:

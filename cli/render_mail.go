@@ -34,14 +34,14 @@ func (pg *page) inbox(mail []*cadre.MessageView) {
 		state := messageState(m.State)
 		pg.printf("%s  %s  from %s, %s", pg.paint(bold, line(string(m.ID))), pg.paint(state.style, state.text),
 			pg.paint(bold, line(m.From)), pg.moment(&m.SentAt))
-		if m.Kind != cadre.MessagePlain {
+		if !spoken(m.Kind) {
 			pg.printf("  %s", line(string(m.Kind)))
 		}
-		if m.Task != "" {
+		if m.Task != "" && m.Kind != cadre.MessageAssignment {
 			pg.printf("  task %s", line(string(m.Task)))
 		}
 		pg.printf("\n")
-		pg.block("  ", m.Text)
+		pg.block("  ", letter(m.Message))
 	}
 	pg.hint("\nto mark them as read: cadre msg ack")
 }
@@ -52,7 +52,7 @@ func (pg *page) acknowledged(mail []*cadre.MessageView) {
 		return
 	}
 	for _, m := range mail {
-		pg.printf("%s  %s  from %s  %s\n", line(string(m.ID)), pg.paint(green, "✓ read"), line(m.From), pg.fit(line(m.Summary), 40))
+		pg.printf("%s  %s  from %s  %s\n", line(string(m.ID)), pg.paint(green, "✓ read"), line(m.From), pg.fit(pg.gist(m.Message), 40))
 	}
 }
 
@@ -63,7 +63,7 @@ func (pg *page) deadLetters(mail []*cadre.MessageView) {
 	}
 	t := newTable("ID", ">AGE", "FROM", "TO", "WHY", "SUMMARY")
 	for _, m := range mail {
-		t.add(text(string(m.ID)), faint(pg.age(m.SentAt)), text(m.From), text(m.To), cell{line(m.Dead), yellow}, text(m.Summary))
+		t.add(text(string(m.ID)), faint(pg.age(m.SentAt)), text(m.From), text(m.To), cell{line(m.Dead), yellow}, cell{text: pg.gist(m.Message)})
 	}
 	t.print(pg)
 }

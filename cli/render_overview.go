@@ -14,7 +14,11 @@ func (pg *page) overview(v *coord.OverviewView) {
 		pg.welcome()
 		return
 	}
-	pg.teamHead(v.Team)
+	if v.Head.Seq == 0 && v.Scope == cadre.DefaultScope {
+		pg.printf("This folder works on no team or list yet.\n")
+	} else {
+		pg.teamHead(v.Team)
+	}
 	pg.needs(v.Needs)
 	pg.atWork(v)
 	pg.ready(v.Ready)
@@ -58,7 +62,11 @@ func (pg *page) needs(needs []coord.Need) {
 	t := newTable("", ">", "", "")
 	t.indent = "  "
 	for _, n := range needs {
-		t.add(cell{"!", yellow}, faint(pg.age(n.Since)), cell{line(n.Command), cyan}, cell{text: pg.brief(n.What)})
+		what := pg.brief(n.What)
+		if n.Message != nil {
+			what = "message from " + line(n.Message.From) + ": " + pg.gist(n.Message)
+		}
+		t.add(cell{"!", yellow}, faint(pg.age(n.Since)), cell{line(n.Command), cyan}, cell{text: what})
 	}
 	t.print(pg)
 }
@@ -129,7 +137,7 @@ func (pg *page) news(v *coord.OverviewView) {
 	t := newTable(">", "", "", "")
 	t.indent = "  "
 	for _, e := range v.Changes {
-		t.add(faint(pg.age(e.Time)), text(actorText(e.Actor)), text(objectText(e.Object)), cell{text: pg.describe(e)})
+		t.add(faint(pg.age(e.Time)), text(pg.who(e.Actor)), text(pg.objectText(e.Object)), cell{text: pg.describe(e)})
 	}
 	t.print(pg)
 }
@@ -148,7 +156,9 @@ func (pg *page) others(lines []*coord.TeamLine) {
 		case l.Asks > 0:
 			note = cell{count(l.Asks, "ask"), yellow}
 		case l.Where != cadre.Live:
-			note = cell{"erased by its client; to bring it back: cadre team restore " + line(string(l.Scope)), dim}
+			note = cell{"erased: cadre team restore " + line(string(l.Scope)), dim}
+		case l.Team != nil && l.Team.Label != "":
+			note = cell{line(l.Team.Label), dim}
 		}
 		t.add(text(string(l.Scope)), cell{text: openCount(l.Tasks)}, note)
 	}

@@ -22,27 +22,42 @@ func (pg *page) eventTable(events []cadre.Event, indent string) *table {
 		t.indent = indent
 	}
 	for _, e := range events {
-		t.add(faint(eventID(e)), faint(pg.clock(e.Time)), text(actorText(e.Actor)), text(e.Verb), faint(objectText(e.Object)), cell{text: pg.describe(e)})
+		t.add(faint(eventID(e)), faint(pg.clock(e.Time)), text(pg.who(e.Actor)), text(e.Verb), faint(pg.objectText(e.Object)), cell{text: pg.describe(e)})
 	}
 	return t
 }
 
 // objectText names an object as briefly as it can be told from others: ids of
 // messages and asks and the names of members speak for themselves.
-func objectText(r cadre.Ref) string {
+func (pg *page) objectText(r cadre.Ref) string {
 	switch r.Kind {
 	case cadre.KindTeam, cadre.KindLog, cadre.KindTodo, cadre.KindToken:
 		return string(r.Kind)
-	case cadre.KindMessage, cadre.KindAsk, cadre.KindMember:
+	case cadre.KindMessage:
+		const most = 10 // another program's mail has a long id, of which its beginning is enough for the eye
+		if pg.cols > 0 && len(r.ID) > most {
+			return r.ID[:most-1] + "…"
+		}
+		return r.ID
+	case cadre.KindAsk, cadre.KindMember:
 		return r.ID
 	}
 	return r.String()
 }
 
-// actorText names who acted: whom the operator acted as is marked.
-func actorText(a cadre.Actor) string {
+// who names who acted: whom the operator acted as is marked, and a session has the
+// name that it has in the team, where it is in it.
+func (pg *page) who(a cadre.Actor) string {
 	if a.By == string(cadre.RoleOperator) {
 		return a.Name + " (op)"
+	}
+	if a.Kind == cadre.ActorSession {
+		if pg.names == nil {
+			pg.names = pg.sessions()
+		}
+		if name := pg.names[a.Session]; name != "" {
+			return name
+		}
 	}
 	return a.String()
 }
@@ -50,9 +65,12 @@ func actorText(a cadre.Actor) string {
 // eventLine prints one event of a stream: no later line is known, so the columns
 // have widths that fit most.
 func (pg *page) eventLine(e cadre.Event) {
+	if e.Object.Kind == cadre.KindMember {
+		pg.names = nil
+	}
 	seq, when := termtext.Pad(eventID(e), 4, true), pg.clock(e.Time)
-	who, verb := termtext.Pad(line(actorText(e.Actor)), 10, false), termtext.Pad(line(e.Verb), 12, false)
-	object := termtext.Pad(line(objectText(e.Object)), 7, false)
+	who, verb := termtext.Pad(line(pg.who(e.Actor)), 10, false), termtext.Pad(line(e.Verb), 12, false)
+	object := termtext.Pad(line(pg.objectText(e.Object)), 7, false)
 	used := termtext.Width(seq+when+who+verb+object) + 5*gutter
 	pg.printf("%s  %s  %s  %s  %s  %s\n", pg.paint(dim, seq), pg.paint(dim, when), who, verb, pg.paint(dim, object), pg.fit(pg.describe(e), used))
 }
@@ -64,7 +82,7 @@ func (pg *page) blame(lines []cadre.BlameLine) {
 		if derived(l) {
 			continue
 		}
-		t.add(text(l.Field), text(actorText(e.Actor)), faint(pg.age(e.Time)), faint(eventID(e)), text(e.Verb), cell{text: pg.shortValue(l.Value)})
+		t.add(text(l.Field), text(pg.who(e.Actor)), faint(pg.age(e.Time)), faint(eventID(e)), text(e.Verb), cell{text: pg.shortValue(l.Value)})
 	}
 	t.print(pg)
 }
@@ -97,7 +115,7 @@ func (pg *page) diff(d *coord.DiffView) {
 		if what == touched { // changed there and back again
 			continue
 		}
-		t.add(mark, text(objectText(c.Object)), cell{text: what})
+		t.add(mark, text(pg.objectText(c.Object)), cell{text: what})
 	}
 	t.print(pg)
 }

@@ -84,7 +84,10 @@ func (pg *page) teamHead(v *cadre.TeamView) {
 		pg.printf(", %s", pg.paint(yellow, count(v.Asks, "ask")+" waiting"))
 	}
 	if v.Team != nil {
-		pg.printf(", made %s by %s", pg.ago(v.CreatedAt), line(v.Creator.String()))
+		pg.printf(", made %s", pg.ago(v.CreatedAt))
+		if !v.NoLead && v.Creator.Name != "" { // whoever leads it counts as its creator
+			pg.printf(", led by %s", line(v.Creator.String()))
+		}
 	}
 	pg.printf("\n")
 	if v.Active != nil && v.Active.Active {

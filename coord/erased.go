@@ -63,20 +63,23 @@ func (t *Erased) line() *TeamLine {
 	return l
 }
 
-// restoreErased makes a team of what transcripts tell of it.
-func (s *Session) restoreErased(ctx context.Context) (answer any, found bool, err error) {
+// erasedHere gives what transcripts tell of the team that is called like this
+// scope, the newest of that name; nil where they tell of none.
+func (s *Session) erasedHere(ctx context.Context) (last *Erased, err error) {
 	all, err := s.erased(ctx, nil)
-	if err != nil {
-		return nil, false, err
-	}
-	var last *Erased
-	for _, t := range all { // the newest of that name
+	for _, t := range all {
 		if t.Scope == s.Scope && !t.Solo {
 			last = t
 		}
 	}
-	if last == nil {
-		return nil, false, nil
+	return last, err
+}
+
+// restoreErased makes a team of what transcripts tell of it.
+func (s *Session) restoreErased(ctx context.Context) (answer any, found bool, err error) {
+	last, err := s.erasedHere(ctx)
+	if err != nil || last == nil {
+		return nil, false, err
 	}
 	if _, answer, err = s.change(ctx, "team restore", &last.TeamRebuild); err != nil {
 		return nil, true, err
@@ -95,8 +98,11 @@ const quiet = time.Minute
 func (v *TeamShow) Run(ctx context.Context, s *Session) (any, error) {
 	answer, err := s.Do(ctx, "team show", &v.TeamShow)
 	view, ok := answer.(*cadre.TeamView)
-	if err != nil || !ok || view.Team == nil {
+	if err != nil || !ok {
 		return answer, err
+	}
+	if view.Team == nil {
+		return s.withoutTeam(ctx, view, v.Team != "")
 	}
 	spent, err := s.spent(ctx)
 	if err != nil {
@@ -112,6 +118,34 @@ func (v *TeamShow) Run(ctx context.Context, s *Session) (any, error) {
 		if age := now.Sub(sp.Last); age < quiet {
 			view.Active.Note("%s wrote to its transcript %s ago", m.Name, age.Round(time.Second))
 		}
+	}
+	return view, nil
+}
+
+// withoutTeam shows a list that has no team. Where nothing was ever written it may
+// be a team that its client erased, and whoever named it is told when it is not.
+func (s *Session) withoutTeam(ctx context.Context, view *cadre.TeamView, named bool) (any, error) {
+	missing := s.known(ctx)
+	if missing == nil || !named {
+		return view, nil
+	}
+	if s.Actor.Kind != cadre.ActorOperator {
+		return nil, missing
+	}
+	t, err := s.erasedHere(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if t == nil {
+		return nil, missing
+	}
+	s.warn("%s was erased by its client, and is shown as transcripts tell of it; to bring it back: cadre team restore %[1]s", s.Scope)
+	l := t.line()
+	view.Where, view.Team, view.Tasks, view.Gaps = l.Where, l.Team, l.Tasks, l.Gaps
+	for _, m := range t.Members {
+		m = m.Clone()
+		m.State, m.Evidence = cadre.StateDeparted, "its client ended"
+		view.Members = append(view.Members, &cadre.MemberView{Member: m, AgentID: m.Name + "@" + string(s.Scope), Tasks: []cadre.TaskID{}})
 	}
 	return view, nil
 }

@@ -34,9 +34,10 @@ type OverviewView struct {
 
 // Need is one thing that waits for the person.
 type Need struct {
-	What    string    `json:"what"`
-	Since   time.Time `json:"since"`
-	Command string    `json:"command"`
+	What    string         `json:"what"`
+	Since   time.Time      `json:"since"`
+	Command string         `json:"command"`
+	Message *cadre.Message `json:"message,omitempty"` // where it is one that waits
 }
 
 // Run collects the screen. It costs the same for a long list as for a short one,
@@ -126,23 +127,26 @@ func (v *Overview) look(snap cadre.Snap, s *Session, out *OverviewView) error {
 	return out.needs(snap, s)
 }
 
-// needs lists what waits for the person: asks, and mail for the lead.
+// needs lists what waits for the person: asks, and mail for the lead. A lead that a
+// client plays reads its mail itself; only what Cadre has to say is then for both.
+// That somebody is idle waits for nobody.
 func (out *OverviewView) needs(snap cadre.Snap, s *Session) error {
 	for ask, err := range snap.OpenAsks() {
 		if err != nil {
 			return err
 		}
-		out.Needs = append(out.Needs, Need{fmt.Sprintf("%s asks (%s): %s", ask.From, ask.Kind, ask.Text), ask.AskedAt, "cadre ask show " + string(ask.ID)})
+		out.Needs = append(out.Needs, Need{fmt.Sprintf("%s asks (%s): %s", ask.From, ask.Kind, ask.Text), ask.AskedAt, "cadre ask show " + string(ask.ID), nil})
 	}
+	theirs := slices.ContainsFunc(out.Members, func(m *cadre.MemberView) bool { return m.Role == cadre.RoleLead && m.Backend == cadre.BackendClient })
 	mail, err := (&cadre.MsgInbox{Limit: mostShown}).Look(snap, s.command("overview"))
 	if err != nil {
 		return err
 	}
 	for _, m := range mail.([]*cadre.MessageView) {
-		if m.Ask != "" {
-			continue // the ask itself is listed
+		if m.Ask != "" || m.Kind == cadre.MessageIdle || theirs && m.Kind != cadre.MessageNotice {
+			continue // an ask is listed itself
 		}
-		out.Needs = append(out.Needs, Need{fmt.Sprintf("message from %s: %s", m.From, m.Summary), m.SentAt, "cadre msg inbox"})
+		out.Needs = append(out.Needs, Need{fmt.Sprintf("message from %s: %s", m.From, m.Summary), m.SentAt, "cadre msg inbox", m.Message})
 	}
 	return nil
 }
@@ -181,10 +185,28 @@ func (out *OverviewView) nextCommands() []string {
 		return []string{out.Needs[0].Command}
 	case out.Fresh:
 		return []string{"cadre team create my-team", `cadre task add "what is to be done"`}
+	case out.Head.Seq == 0 && out.Scope == cadre.DefaultScope:
+		return out.chooseOne()
 	case open == 0:
 		return []string{`cadre task add "what is to be done"`}
 	case len(out.Ready) > 0:
 		return []string{"cadre task next --claim", "cadre task list"}
 	}
 	return []string{"cadre task list", "cadre watch"}
+}
+
+// chooseOne is for somebody who works on nothing yet: the newest team that is
+// there, or what else there is.
+func (out *OverviewView) chooseOne() []string {
+	next := []string{"cadre team list --all"}
+	var newest *TeamLine
+	for _, l := range out.Others {
+		if l.Where == cadre.Live && l.Team != nil && (newest == nil || l.Team.CreatedAt.After(newest.Team.CreatedAt)) {
+			newest = l
+		}
+	}
+	if newest == nil {
+		return append(next, "cadre team create my-team")
+	}
+	return append([]string{"cadre team use " + string(newest.Scope)}, next...)
 }

@@ -138,7 +138,7 @@ func askOperator(what string) string {
 func (s *Session) known(ctx context.Context) error {
 	return s.Store.View(ctx, s.Scope, func(snap cadre.Snap) error {
 		if snap.Head().Seq == 0 {
-			return cadre.Refuse(cadre.RuleMissing, "cadre team list", "there is no team or list %s", s.Scope)
+			return cadre.Refuse(cadre.RuleMissing, "cadre team list --all", "there is no team or list %s", s.Scope)
 		}
 		return nil
 	})

@@ -238,7 +238,7 @@ func (x *exam) checkOwners(l *list, tasks []*taskFile) {
 		if !t.visible() || t.task.Owner == "" || t.task.Status == "completed" || team.hasMember(t.task.Owner) {
 			continue
 		}
-		f := x.find("owner-unknown", t.path, fmt.Sprintf("its owner %q is nobody in team %s", t.task.Owner, team.config.Name),
+		f := x.find("owner-unknown", t.path, fmt.Sprintf("its owner %q is nobody who works in team %s", t.task.Owner, team.config.Name),
 			"gives it to nobody else, and nobody works on it")
 		if t.task.Status == "pending" { // the owner may be about to join
 			f.Advice = fmt.Sprintf("let %s join, or give the task to somebody else", t.task.Owner)

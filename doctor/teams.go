@@ -141,7 +141,7 @@ func (x *exam) checkInbox(t *team, i *inbox) {
 			unread++
 		}
 	}
-	f := x.find("inbox-orphan", i.path, fmt.Sprintf("there is no member %q who reads it; %d of %d messages are unread", i.name, unread, len(i.entries)),
+	f := x.find("inbox-orphan", i.path, fmt.Sprintf("nobody called %q works in the team and reads it; unread messages: %d", i.name, unread),
 		"writes to the inbox of any name, and never says that nobody reads it")
 	if unread > 0 {
 		f.Advice = "read it, send on what matters, and remove it"
