@@ -253,7 +253,8 @@ func TestRuntimeEveryChangeIsRecorded(t *testing.T) {
 			t.Errorf("event %d is %+v", i, e)
 		}
 	}
-	says(t, lead.do("blame", "1"), "more work", "session-22222222")
+	says(t, lead.do("blame", "1"), "more work", "analyst")
+	says(t, lead.do("blame", "1", "--json"), "session-22222222")
 	last := fmt.Sprint(events[len(events)-1].Seq)
 	lead.do("undo", last)
 	want(t, "undone", lead.show("1").Subject, "work")
