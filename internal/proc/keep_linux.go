@@ -45,7 +45,7 @@ type keeper struct {
 func (k *keeper) serve(in io.Reader, heartbeat time.Duration) {
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, unix.SIGTERM)
-	signal.Notify(make(chan os.Signal), unix.SIGINT, unix.SIGHUP, unix.SIGPIPE) // not ignored: commands would inherit that
+	signal.Notify(make(chan os.Signal, 1), unix.SIGINT, unix.SIGHUP, unix.SIGPIPE) // not ignored: commands would inherit that
 	requests := make(chan request)
 	go func() {
 		defer close(requests)
