@@ -8,6 +8,7 @@ const (
 	ActorMember   ActorKind = "member"   // a member, by token, by process, or by hand
 	ActorSession  ActorKind = "session"  // an agent's session that is no member, or not yet
 	ActorGuest    ActorKind = "guest"    // an agent without a session
+	ActorReader   ActorKind = "reader"   // the holder of a read-only token
 	ActorPolicy   ActorKind = "policy"   // a team's policy, answering for an absent person
 	ActorExternal ActorKind = "external" // another program, through a file
 	ActorCadre    ActorKind = "cadre"    // Cadre itself: recovery, expired leases
@@ -38,7 +39,8 @@ type Actor struct {
 	Role    Role      `json:"role,omitempty"`   // what a token was issued for
 	Joined  uint64    `json:"joined,omitempty"` // which membership a token is for: a name that comes back is another
 	Proof   Proof     `json:"proof"`
-	By      string    `json:"by,omitempty"` // "operator" where the operator acts as a member
+	Token   string    `json:"token,omitempty"` // which token proved it
+	By      string    `json:"by,omitempty"`    // "operator" where the operator acts as a member
 }
 
 // External is another program, known only by what it wrote into a file.
@@ -66,4 +68,10 @@ func (a Actor) Person() bool {
 // operates says whether the operator acts, under its own name or another's.
 func (a Actor) operates() bool {
 	return a.Kind == ActorOperator || a.By == string(RoleOperator)
+}
+
+// founds says whether the actor may create teams and take them over: members and
+// those who only look may not.
+func (a Actor) founds() bool {
+	return a.Kind != ActorGuest && a.Kind != ActorMember && a.Kind != ActorReader
 }

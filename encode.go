@@ -122,6 +122,7 @@ func (w *jsonWriter) actor(a *Actor) {
 		w.uint("joined", a.Joined)
 	}
 	w.text("proof", string(a.Proof))
+	w.some("token", a.Token)
 	w.some("by", a.By)
 	w.end()
 }

@@ -21,22 +21,6 @@ func (b *Binding) Ref() Ref                  { return Ref{KindBinding, b.Caller}
 func (b *Binding) order() string             { return b.Caller }
 func (b *Binding) index(func(Index, string)) {}
 
-// Token is what a member or the operator proves itself with. Only its hash is kept.
-type Token struct {
-	Hash      string     `json:"hash"`
-	Role      Role       `json:"role"`
-	Scope     Scope      `json:"scope,omitempty"`
-	Member    string     `json:"member,omitempty"`
-	Joined    uint64     `json:"joined,omitempty"` // the member's own number
-	CreatedAt time.Time  `json:"createdAt"`
-	RevokedAt *time.Time `json:"revokedAt,omitempty"`
-}
-
-func (t *Token) Ref() Ref      { return Ref{KindToken, t.Hash} }
-func (t *Token) order() string { return t.Hash }
-
-func (t *Token) index(func(Index, string)) {}
-
 // Bind sets which scopes a caller works on; only in the Host scope.
 type Bind struct {
 	Caller string `json:"caller"`
@@ -70,21 +54,6 @@ func (v *Bind) Decide(s Snap, c Command) ([]Event, error) {
 // Answer gives the binding.
 func (v *Bind) Answer(s Snap, _ Command, _ Receipt) (any, error) { return s.Binding(v.Caller) }
 
-// TokenIssue records a token that was given out; only in the Host scope.
-type TokenIssue struct{ Token Token }
-
-// Decide records it.
-func (v *TokenIssue) Decide(s Snap, c Command) ([]Event, error) {
-	d := newDraft(s, c)
-	t := v.Token
-	t.CreatedAt = d.now()
-	d.put(nil, &t)
-	return d.finish()
-}
-
-// Answer says nothing more than that it is done.
-func (v *TokenIssue) Answer(Snap, Command, Receipt) (any, error) { return nil, nil }
-
 // Erasure says that a scope was erased for good: all that is left of it, in the
 // Host scope, so that a list that somebody removed can be told from one that was
 // erased on purpose.
@@ -114,6 +83,15 @@ func (v *Erase) Decide(s Snap, c Command) ([]Event, error) {
 		return nil, err
 	}
 	d.put(nil, gone)
+	tokens, err := collect(d.Tokens())
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range tokens { // a later list of that name is another
+		if t.Scope == v.Scope && t.RevokedAt == nil {
+			d.put(t, t.revoked(d.now()))
+		}
+	}
 	return d.finish()
 }
 

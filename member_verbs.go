@@ -53,6 +53,9 @@ func (v *TeamJoin) Decide(s Snap, c Command) ([]Event, error) {
 	if c.Actor.Kind == ActorSession && d.rights >= works {
 		return nil, nil // this session is a member already
 	}
+	if c.Actor.Kind == ActorReader {
+		return nil, d.needMember()
+	}
 	if c.Actor.Kind == ActorMember && c.Actor.By == "" {
 		return nil, refuse(RuleMember, "%s is a member already", c.Actor)
 	}

@@ -23,6 +23,11 @@ func (d *draft) identify() (me string, r rights, joins *Member, err error) {
 		return a.Name, leads, nil, nil
 	case ActorGuest:
 		return a.Name, reads, nil, nil
+	case ActorReader:
+		if a.Scope != "" && a.Scope != d.Scope() {
+			return a.Name, nothing, nil, nil
+		}
+		return a.Name, reads, nil, nil
 	case ActorOperator:
 		team, err := d.Team()
 		if team != nil {
@@ -171,6 +176,9 @@ func (d *draft) ownerName(s string) (string, error) {
 func (d *draft) needMember() error {
 	if d.rights >= works {
 		return nil
+	}
+	if d.cmd.Actor.Kind == ActorReader {
+		return refuse(RuleMember, "%s may look and do nothing else", d.cmd.Actor).hint("as the operator: cadre token create --role member --name NAME")
 	}
 	refusal := refuse(RuleMember, "%s is not a member of %s and may only look", d.cmd.Actor, d.Scope())
 	team, err := d.Team()

@@ -12,7 +12,11 @@ type Role string
 const (
 	RoleLead     Role = "lead"     // override rights in the team
 	RoleTeammate Role = "teammate" // works on tasks
-	RoleOperator Role = "operator" // a token's role: the person
+
+	// Roles that only tokens have.
+	RoleOperator Role = "operator"  // the person
+	RoleMember   Role = "member"    // one teammate
+	RoleReadOnly Role = "read-only" // whoever may look and nothing else
 )
 
 // LeadName is the member name of every team's lead, whoever created the team:

@@ -38,7 +38,7 @@ func (v *TeamCreate) Decide(s Snap, c Command) ([]Event, error) {
 		}
 		return nil, refuse(RuleExists, "a task list %s already exists, with %d tasks", v.Name, n).hint("cadre team create %s-2", v.Name)
 	}
-	if c.Actor.Kind == ActorGuest || c.Actor.Kind == ActorMember {
+	if !c.Actor.founds() {
 		return nil, refuse(RuleOperator, "%s may not create teams", c.Actor).hint(`cadre msg send %s "please run: cadre team create %s"`, LeadName, v.Name)
 	}
 	now := d.now()
@@ -89,7 +89,7 @@ func (v *TeamTake) Decide(s Snap, c Command) ([]Event, error) {
 	if !gone && !(v.Force && c.Actor.Kind == ActorOperator) {
 		return nil, refuse(RuleAlive, "team %s has a lead, who is %s", team.Name, lead.State).hint(`cadre msg send team-lead "…" --team %s`, team.Name)
 	}
-	if c.Actor.Kind == ActorGuest || c.Actor.Kind == ActorMember {
+	if !c.Actor.founds() {
 		return nil, refuse(RuleOperator, "%s may not take over a team", c.Actor)
 	}
 	taken := *team

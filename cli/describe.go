@@ -42,7 +42,13 @@ func (pg *page) describe(e cadre.Event) string {
 	case *cadre.Binding:
 		return "works on " + join(after.Scopes)
 	case *cadre.Token:
-		return "for " + line(after.Member) + " (" + line(string(after.Role)) + ")"
+		if after.RevokedAt != nil {
+			return "revoked"
+		}
+		if after.Member == "" {
+			return line(after.ID) + " for " + line(string(after.Role))
+		}
+		return line(after.ID) + " for " + line(after.Member) + " (" + line(string(after.Role)) + ")"
 	}
 	return pg.fieldList(changedFields(e), e.Before, e.After)
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -31,6 +32,8 @@ type desk struct {
 	width int
 	stdin string
 	limit time.Duration // how long a command may run before it is interrupted
+	env   map[string]string
+	raw   bool // show also what is different in every run
 }
 
 func newDesk(t *testing.T) *desk {
@@ -52,6 +55,7 @@ func (d *desk) run(args ...string) (string, int) {
 		open:   func(dir string) (cadre.Store, error) { return sqlitestore.Open(dir) },
 		inTerm: d.stdin == "", outTerm: true, errTerm: true, width: d.width, patience: time.Hour,
 	}
+	maps.Copy(p.env, d.env)
 	ctx, cancel := context.WithTimeout(d.t.Context(), d.limit)
 	defer cancel()
 	code := p.run(ctx, append(slices.Clone(args), "--color", d.color))
@@ -71,7 +75,11 @@ func (f flushed) Write(p []byte) (int, error) {
 
 // normal replaces what is different in every run.
 func (d *desk) normal(s string) string {
+	if d.raw {
+		return s
+	}
 	hexes := regexp.MustCompile(`\b[0-9a-f]{24,128}\b`)
+	s = regexp.MustCompile(`cadre-[A-Z2-7]{26}`).ReplaceAllString(s, "cadre-…token…")
 	return hexes.ReplaceAllString(strings.ReplaceAll(s, d.dir, "/home/ann"), "…hex…")
 }
 
@@ -176,6 +184,15 @@ func story() []step {
 		{"doctor", `doctor --fix`, ""},
 		{"doctor", `doctor --restore`, ""},
 		{"doctor", `doctor --restore`, ""},
+		{"token create", `token create --role member --name bob --expires 30d --note "his laptop"`, ""},
+		{"token create", `token create --role read-only --everywhere`, ""},
+		{"token create", `token create --role operator`, ""},
+		{"token create", `token create --role member --name zoe`, ""},
+		{"token create", `token create --role boss`, ""},
+		{"token list", `token list`, ""},
+		{"token revoke", `token revoke TOKEN`, ""},
+		{"token revoke", `token revoke t999`, ""},
+		{"token list", `token list --all`, ""},
 	}
 }
 
@@ -188,7 +205,8 @@ func TestGolden(t *testing.T) {
 	}
 	pages := map[string]string{}
 	for _, s := range story() {
-		line := strings.ReplaceAll(s.line, "ASK", d.lastAsk(s.line))
+		line := strings.ReplaceAll(s.line, "ASK", d.last(s.line, "ASK", "ask"))
+		line = strings.ReplaceAll(line, "TOKEN", d.last(s.line, "TOKEN", "token"))
 		d.stdin, d.limit = s.in, time.Minute
 		if s.verb == "watch" {
 			d.limit = 300 * time.Millisecond
@@ -235,15 +253,15 @@ func (d *desk) plant() {
 	}
 }
 
-// lastAsk is the ask that a command is about: the newest that is open.
-func (d *desk) lastAsk(line string) string {
-	if !strings.Contains(line, "ASK") {
+// last is the ask or the token that a command is about: the newest there is.
+func (d *desk) last(line, word, noun string) string {
+	if !strings.Contains(line, word) {
 		return ""
 	}
-	out, _ := d.run("ask", "list", "-q")
+	out, _ := d.run(noun, "list", "-q")
 	words := strings.Fields(out)
 	if len(words) == 0 {
-		d.t.Fatal("nothing is asked")
+		d.t.Fatalf("there is no %s", noun)
 	}
 	return words[len(words)-1]
 }

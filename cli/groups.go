@@ -48,6 +48,8 @@ func nounWords(noun string) string {
 		return "Ask for and give approvals and answers"
 	case "todo":
 		return "Keep a small list of your own"
+	case "token":
+		return "Let programs prove who they are"
 	case "audit":
 		return "Check and export the record"
 	}

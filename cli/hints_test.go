@@ -76,7 +76,7 @@ func unknownCommands(text string) []string {
 	for _, own := range []string{"version", "completion", "man", "help"} {
 		known[own] = true
 	}
-	nouns := map[string]bool{"task": true, "team": true, "member": true, "msg": true, "ask": true, "audit": true}
+	nouns := map[string]bool{"task": true, "team": true, "member": true, "msg": true, "ask": true, "audit": true, "token": true}
 	var bad []string
 	for _, m := range namedCommand.FindAllStringSubmatch(text, -1) {
 		name := m[1]

@@ -53,6 +53,12 @@ func idsOf(answer any) []string {
 		return []string{string(v.ID)}
 	case []*cadre.Ask:
 		return each(v, func(a *cadre.Ask) string { return string(a.ID) })
+	case *coord.Issued:
+		return []string{v.ID}
+	case *coord.TokenView:
+		return []string{v.ID}
+	case []*coord.TokenView:
+		return each(v, func(t *coord.TokenView) string { return t.ID })
 	case []cadre.Event:
 		return each(v, eventID)
 	case *coord.Undone:

@@ -119,11 +119,19 @@ func (p *program) session(ctx context.Context, verb any) (*coord.Session, error)
 	if answersLong(verb) {
 		debug.SetGCPercent(800) // what is read is needed until it is written, and then everything ends
 	}
+	fresh := false
+	if _, ok := verb.(*coord.TokenCreate); ok {
+		dir, err := p.stateDir()
+		if err != nil {
+			return nil, err
+		}
+		fresh = emptyFolder(dir)
+	}
 	store, err := p.openStore(reads)
 	if err != nil {
 		return nil, err
 	}
-	c := &coord.Coord{Store: store, Now: p.now, Warn: p.warn}
+	c := &coord.Coord{Store: store, Now: p.now, Warn: p.warn, Fresh: fresh}
 	if p.said != nil {
 		c.Transcripts = p.said
 	}
@@ -190,13 +198,15 @@ func answersLong(verb any) bool {
 // nothing.
 func readsOnly(verb any) bool {
 	switch v := verb.(type) {
-	case cadre.Query, *coord.Overview, *coord.TeamList, *coord.Log, *coord.At, *coord.Diff,
+	case cadre.Query, *coord.Overview, *coord.TeamList, *coord.TokenList, *coord.Log, *coord.At, *coord.Diff,
 		*coord.AuditVerify, *coord.AuditAnchor, *coord.AuditExport:
 		return true
 	case *coord.GC:
 		return !v.Apply
 	case *coord.Doctor:
 		return v.DryRun || !v.Fix && !v.Restore
+	case *coord.TokenCreate:
+		return v.Check() != nil // refused whatever there is: a first token stays possible
 	case *coord.TaskNext:
 		return !v.Claim && v.Wait == 0
 	}

@@ -65,6 +65,12 @@ func otherRenderer(name string) func(*page, any) {
 		return as((*page).ask)
 	case "todo show", "todo write":
 		return as((*page).todo)
+	case "token create":
+		return as((*page).issued)
+	case "token list":
+		return as((*page).tokenList)
+	case "token revoke":
+		return as((*page).revoked)
 	case "log":
 		return as((*page).log)
 	case "blame":

@@ -18,6 +18,7 @@ import (
 func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"exits": exits, "capture": capture, "json": checkJSON, "tamper": tamper, "overwrite": overwrite, "halve": halve,
+		"operator": holds("operator"), "member": holds("member"),
 	}
 }
 
@@ -35,6 +36,17 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if strconv.Itoa(code) != args[0] {
 		ts.Fatalf("exit code %d, want %s\nstdout: %s\nstderr: %s", code, args[0], ts.ReadFile("stdout"), ts.ReadFile("stderr"))
+	}
+}
+
+// holds makes operator and member: each keeps the token that was just issued, or
+// goes back to the one it has.
+func holds(who string) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, _ bool, _ []string) {
+		if token, ok := strings.CutPrefix(strings.TrimSpace(ts.ReadFile("stdout")), "CADRE_TOKEN="); ok {
+			ts.Setenv("token_"+who, token)
+		}
+		ts.Setenv("CADRE_TOKEN", ts.Getenv("token_"+who))
 	}
 }
 

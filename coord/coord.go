@@ -25,6 +25,7 @@ type Coord struct {
 	Warn  func(format string, args ...any) // talk that refuses nothing
 
 	Transcripts Transcripts // nil: nothing is known from them
+	Fresh       bool        // there was no state before this process came
 }
 
 // Session is one caller at one door, working on one scope.
@@ -46,6 +47,9 @@ type Procedure interface {
 func (s *Session) Do(ctx context.Context, name string, verb any) (any, error) {
 	s, err := s.scopedTo(verb)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.stillValid(ctx); err != nil {
 		return nil, err
 	}
 	switch v := verb.(type) {

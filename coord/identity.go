@@ -3,8 +3,6 @@ package coord
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"path/filepath"
 	"reflect"
@@ -57,7 +55,7 @@ func (c *Coord) Identify(ctx context.Context, p Place, as string) (cadre.Actor, 
 		return actor, cadre.Refuse(cadre.RuleOperator, "", "only the operator may act as somebody else; this is %s: leave --as out", actor)
 	}
 	name, _, _ := strings.Cut(as, "@")
-	return cadre.Actor{Kind: cadre.ActorMember, Name: name, Proof: actor.Proof, By: string(cadre.RoleOperator)}, nil
+	return cadre.Actor{Kind: cadre.ActorMember, Name: name, Proof: actor.Proof, Token: actor.Token, By: string(cadre.RoleOperator)}, nil
 }
 
 func (c *Coord) identify(ctx context.Context, p Place) (cadre.Actor, error) {
@@ -83,32 +81,6 @@ func (c *Coord) identify(ctx context.Context, p Place) (cadre.Actor, error) {
 	if list := p.Env["CLAUDE_CODE_TASK_LIST_ID"]; list != "" {
 		actor.List, err = cadre.ParseScope(list)
 	}
-	return actor, err
-}
-
-// TokenHash is what is kept of a token.
-func TokenHash(token string) string {
-	sum := sha256.Sum256([]byte("token of cadre\x00" + token))
-	return hex.EncodeToString(sum[:])
-}
-
-// byToken is whom a token was issued for.
-func (c *Coord) byToken(ctx context.Context, token string) (actor cadre.Actor, err error) {
-	err = c.Store.View(ctx, cadre.Host, func(snap cadre.Snap) error {
-		o, err := snap.Get(cadre.Ref{Kind: cadre.KindToken, ID: TokenHash(token)})
-		if err != nil {
-			return err
-		}
-		t, ok := o.(*cadre.Token)
-		if !ok || t.RevokedAt != nil {
-			return cadre.Refuse(cadre.RuleRead, "unset CADRE_TOKEN", "the token in CADRE_TOKEN is not valid here")
-		}
-		actor = cadre.Actor{Kind: cadre.ActorMember, Name: t.Member, Scope: t.Scope, Role: t.Role, Joined: t.Joined, Proof: cadre.ProofToken}
-		if t.Role == cadre.RoleOperator {
-			actor = cadre.Actor{Kind: cadre.ActorOperator, Name: string(cadre.RoleOperator), Proof: cadre.ProofToken}
-		}
-		return nil
-	})
 	return actor, err
 }
 
@@ -195,7 +167,7 @@ func (s *Session) bind(ctx context.Context, scope cadre.Scope, undo bool) error 
 	switch s.Actor.Kind {
 	case cadre.ActorSession:
 		caller = cadre.BindSession(s.Actor.Session)
-	case cadre.ActorMember, cadre.ActorGuest:
+	case cadre.ActorMember, cadre.ActorGuest, cadre.ActorReader:
 		return nil
 	}
 	_, _, err := s.on(cadre.Host).change(ctx, "bind", &cadre.Bind{Caller: caller, Scope: scope, Undo: undo})

@@ -64,7 +64,7 @@ type Joined struct {
 func (v *TeamJoin) Run(ctx context.Context, s *Session) (any, error) {
 	v.CWD = s.CWD
 	asOperator := s.Actor.Kind == cadre.ActorOperator || s.Actor.By == string(cadre.RoleOperator)
-	if v.Token && asOperator && s.Actor.Proof != cadre.ProofTerminal && s.Actor.Proof != cadre.ProofToken {
+	if v.Token && asOperator && !s.Actor.Person() {
 		return nil, cadre.Refuse(cadre.RulePerson, "", "issuing a token as the operator needs a person: a terminal, or an operator token")
 	}
 	if v.Token && s.Actor.Kind == cadre.ActorSession {
@@ -76,21 +76,16 @@ func (v *TeamJoin) Run(ctx context.Context, s *Session) (any, error) {
 	}
 	joined := &Joined{MemberView: answer.(*cadre.MemberView)}
 	if isNew := len(receipt.Events) > 0; isNew && (v.Token || s.Actor.Kind == cadre.ActorGuest) {
-		if joined.Token, err = s.issueToken(ctx, joined.Member); err != nil {
+		issued, err := s.issue(ctx, "team join", &cadre.TokenIssue{Token: tokenOf(s.Scope, joined.Member), Joins: true})
+		if err != nil {
 			return nil, err
 		}
+		joined.Token = issued.Token
 	}
 	if s.Actor.Kind != cadre.ActorSession {
 		return joined, nil
 	}
 	return joined, s.bind(ctx, s.Scope, false)
-}
-
-// issueToken makes a token for a member of this scope.
-func (s *Session) issueToken(ctx context.Context, m *cadre.Member) (string, error) {
-	token := "cadre-" + rand.Text()
-	_, _, err := s.on(cadre.Host).change(ctx, "token issue", &cadre.TokenIssue{Token: cadre.Token{Hash: TokenHash(token), Role: m.Role, Scope: s.Scope, Member: m.Name, Joined: m.N}})
-	return token, err
 }
 
 // TeamTake makes the caller the lead of a dormant team and switches it there.

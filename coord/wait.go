@@ -56,6 +56,9 @@ func (v *Watch) Run(ctx context.Context, s *Session) (any, error) {
 	}
 	return Stream{func(yield func(cadre.Event, error) bool) {
 		for e, err := range s.Store.Events(ctx, s.Scope, head, follow) {
+			if err == nil {
+				err = s.stillValid(ctx)
+			}
 			if !yield(e, err) || err != nil || until != nil && until.met(e.After) {
 				return
 			}
@@ -159,6 +162,9 @@ func (s *Session) retry(ctx context.Context, wait time.Duration, call func(conte
 	}
 	for limited.Err() == nil {
 		if head, err = s.nextChange(limited, head, wait); err != nil {
+			return nil, err
+		}
+		if err := s.stillValid(ctx); err != nil {
 			return nil, err
 		}
 		if answer, err = call(ctx); !errors.Is(err, while) {
