@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -275,7 +276,7 @@ func (in *intake) text(w *ForeignTask, t, next *Task, fresh bool) {
 	for _, key := range slices.Sorted(maps.Keys(w.Metadata)) {
 		raw := w.Metadata[key]
 		if string(raw) == "null" {
-			delete(next.Metadata, key)
+			next.unmirror(key)
 			continue
 		}
 		if next.Metadata == nil {
@@ -422,6 +423,6 @@ func (in *intake) obeyed(w *ForeignTask, t, next *Task) (bool, error) {
 // sameTask says whether two images differ in nothing that a file can change.
 func sameTask(a, b *Task) bool {
 	return a.Subject == b.Subject && a.Description == b.Description && a.ActiveForm == b.ActiveForm && a.Owner == b.Owner && a.Status == b.Status &&
-		a.Priority == b.Priority && slices.Equal(a.Labels, b.Labels) && slices.Equal(a.Flags, b.Flags) &&
+		a.Priority == b.Priority && a.Kind == b.Kind && reflect.DeepEqual(a.Result, b.Result) && slices.Equal(a.Labels, b.Labels) && slices.Equal(a.Flags, b.Flags) &&
 		maps.EqualFunc(a.Metadata, b.Metadata, func(x, y json.RawMessage) bool { return string(x) == string(y) })
 }

@@ -343,7 +343,7 @@ func (t *Task) setMetadata(keys map[string]json.RawMessage) error {
 			return refuse(RuleLimit, "the metadata value of %s is nested more than %d deep", clip(k, 40), maxDepth)
 		}
 		if string(bytes.TrimSpace(raw)) == "null" {
-			delete(t.Metadata, k)
+			t.unmirror(k)
 			continue
 		}
 		if t.Metadata == nil {
@@ -422,6 +422,23 @@ func (t *Task) mirror(key string, raw json.RawMessage) error {
 		}
 	}
 	return nil
+}
+
+// unmirror takes a metadata key away, and what it stood for.
+func (t *Task) unmirror(key string) {
+	delete(t.Metadata, key)
+	switch key {
+	case "priority":
+		t.Priority = Normal
+	case "labels", "tags":
+		t.Labels = nil
+	case "result":
+		t.Result = nil
+	case internalMark:
+		if t.Kind == KindInternal {
+			t.Kind = KindPlan
+		}
+	}
 }
 
 // FileMetadata is the metadata that a client is shown: the task's own, with what

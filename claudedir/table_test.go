@@ -67,8 +67,12 @@ var cases = map[string]func(w *world){
 	},
 	"writes back metadata that Cadre replaced less than 10 min ago": func(w *world) { w.oldMetadata(9 * time.Minute) },
 	"writes back metadata that Cadre replaced longer ago":           func(w *world) { w.oldMetadata(11 * time.Minute) },
-	"writes a copy from before an edge, less than 10 s ago":         func(w *world) { w.oldEdge(9 * time.Second) },
-	"writes a copy from before an edge, longer ago":                 func(w *world) { w.oldEdge(11 * time.Second) },
+	"takes priority and labels out of the metadata": func(w *world) {
+		w.ago(time.Hour, &cadre.TaskUpdate{ID: "1", Priority: new(cadre.Level("high")), Labels: &[]string{"api"}})
+		w.edit("1", map[string]any{"metadata": nil})
+	},
+	"writes a copy from before an edge, less than 10 s ago": func(w *world) { w.oldEdge(9 * time.Second) },
+	"writes a copy from before an edge, longer ago":         func(w *world) { w.oldEdge(11 * time.Second) },
 	"adds an edge in one of two files": func(w *world) {
 		w.foreign("2", "two", nil)
 		w.edit("1", map[string]any{"blocks": []string{"2"}})
