@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // Foreign is what other programs wrote into a scope's files since Cadre last
@@ -95,6 +96,11 @@ func (in *intake) tell() error {
 		return nil
 	}
 	return in.notice(LeadName, "", "%s", strings.Join(parts, "; "))
+}
+
+// plain is a text of a file without what no text here may hold.
+func plain(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }
 
 func (in *intake) leaveOut(format string, args ...any) {
@@ -201,6 +207,10 @@ const droppedEvidence = "clients keep taking it out of the team's file and do no
 
 // member takes in one line of a team's file.
 func (in *intake) member(f ForeignMember, team *ForeignTeam) error {
+	if len(f.Name) > maxScope || strings.ContainsFunc(f.Name, unicode.IsControl) {
+		in.leaveOut("a file lists a member whose name nobody can say: %q", clip(f.Name, 40))
+		return nil
+	}
 	m, err := in.Member(f.Name)
 	if err != nil {
 		return err

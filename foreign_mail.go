@@ -40,8 +40,11 @@ func (in *intake) mail(entries []ForeignMail, taken []MessageID) error {
 			continue
 		}
 		m := &Message{
-			ID: f.ID, From: f.From, To: f.To, Kind: f.Kind, Text: f.Text, Summary: f.Summary, Color: f.Color, Task: f.Task,
-			Raw: f.Raw, SentAt: f.SentAt.UTC(),
+			ID: f.ID, From: clip(plain(f.From), maxScope), To: f.To, Kind: MessageKind(clip(plain(string(f.Kind)), maxScope)), Text: plain(f.Text),
+			Summary: plain(f.Summary), Color: plain(f.Color), Task: f.Task, Raw: f.Raw, SentAt: f.SentAt.UTC(),
+		}
+		if m.Kind == MessageNotice {
+			m.Kind = MessagePlain // only Cadre itself gives notice
 		}
 		reader, err := in.Member(f.To)
 		if err != nil {

@@ -270,7 +270,7 @@ func (in *intake) text(w *ForeignTask, t, next *Task, fresh bool) {
 		into *string
 	}{{w.Subject, &next.Subject}, {w.Description, &next.Description}, {w.ActiveForm, &next.ActiveForm}} {
 		if f.says != nil {
-			*f.into = strings.ToValidUTF8(*f.says, "\uFFFD")
+			*f.into = plain(*f.says)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(w.Metadata)) {
@@ -313,13 +313,13 @@ func metadataSize(t *Task) int {
 // claims takes in who has the task and how far it is.
 func (in *intake) claims(w *ForeignTask, t, next *Task) error {
 	if w.Owner != nil {
-		owner, _, _ := strings.Cut(strings.ToValidUTF8(*w.Owner, "\uFFFD"), "@")
+		owner, _, _ := strings.Cut(plain(*w.Owner), "@")
 		next.Owner = clip(owner, maxScope)
 	}
 	if w.Status != nil {
 		status, err := ParseStatus(*w.Status)
 		if err != nil {
-			status = Status(clip(strings.ToValidUTF8(*w.Status, "\uFFFD"), 100))
+			status = Status(clip(plain(*w.Status), 100))
 			next.flag(FlagStatus)
 		}
 		next.Status = status

@@ -11,9 +11,13 @@ import (
 	"cadre/claudefile"
 )
 
-// foreignMail reads an inbox: entries that nobody knows and, where it is the one
-// that we write to, what became of those that the log has.
+// foreignMail reads the inbox that has a name: entries that nobody knows and, where
+// it is the one that we write to, what became of those that the log has.
 func (p *pass) foreignMail(in *intake, v *cadre.Foreign, name string, entries []claudefile.Entry, written bool) error {
+	to, err := reader(in.Snap, name)
+	if err != nil {
+		return err
+	}
 	there := map[cadre.MessageID]bool{}
 	for _, e := range entries {
 		if e.From == "" && e.Text == "" {
@@ -26,7 +30,7 @@ func (p *pass) foreignMail(in *intake, v *cadre.Foreign, name string, entries []
 		there[id] = true
 		switch {
 		case m == nil:
-			v.Mail = append(v.Mail, mailOf(id, name, e))
+			v.Mail = append(v.Mail, mailOf(id, to, e))
 		case e.Read:
 			v.Taken = append(v.Taken, id)
 		}
@@ -34,7 +38,7 @@ func (p *pass) foreignMail(in *intake, v *cadre.Foreign, name string, entries []
 	if !written {
 		return nil
 	}
-	for m, err := range in.Unread(name) {
+	for m, err := range in.Unread(to) {
 		if err != nil {
 			return err
 		}
@@ -43,6 +47,23 @@ func (p *pass) foreignMail(in *intake, v *cadre.Foreign, name string, entries []
 		}
 	}
 	return nil
+}
+
+// reader is whose inbox has a name: clients replace what they do not want in a file's
+// name.
+func reader(s cadre.Snap, inbox string) (string, error) {
+	if m, err := s.Member(inbox); err != nil || m != nil {
+		return inbox, err
+	}
+	for m, err := range s.Members() {
+		if err != nil {
+			return "", err
+		}
+		if claudefile.ListFolder(m.Name) == inbox {
+			return m.Name, nil
+		}
+	}
+	return inbox, nil
 }
 
 // ownPrefix begins the id of an entry that Cadre wrote.

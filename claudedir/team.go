@@ -340,7 +340,11 @@ func (t *teamFiles) wanted(p *pass, s cadre.Snap) (err error) {
 	w := &teamWanted{epoch: s.Head().Epoch, inboxes: map[string]*inboxWanted{}, config: p.full || t.touched[configName]}
 	names := map[string]bool{}
 	for key := range t.touched {
-		if name, ok := strings.CutPrefix(key, "inboxes/"); ok {
+		if inbox, ok := strings.CutPrefix(key, "inboxes/"); ok {
+			name, err := reader(s, inbox)
+			if err != nil {
+				return err
+			}
 			names[name] = true
 		}
 	}
@@ -413,13 +417,13 @@ func (t *teamFiles) write(p *pass) {
 		})
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.inboxes)) {
-		box := w.inboxes[name]
+		box, file := w.inboxes[name], claudefile.ListFolder(name)
 		if box.client && len(box.unread)+len(box.read) == 0 {
 			continue // a client makes the inbox of its own member with the first mail
 		}
-		try(inboxKey(name), func() error {
-			return p.replaceFile(t.boxes, name+".json", inboxKey(name), func(old []byte) ([]byte, error) { return inboxOf(box, name, old) },
-				func() error { return p.lookAtInbox(t.boxes, name) })
+		try(inboxKey(file), func() error {
+			return p.replaceFile(t.boxes, file+".json", inboxKey(file), func(old []byte) ([]byte, error) { return inboxOf(box, file, old) },
+				func() error { return p.lookAtInbox(t.boxes, file) })
 		})
 	}
 }
@@ -577,11 +581,9 @@ func (p *pass) teamClean(r *reads) (bool, error) {
 		if t.boxes == nil {
 			break
 		}
-		if name != claudefile.ListFolder(name) {
-			continue
-		}
-		stamp, err := swapfile.Stat(t.boxes, name+".json")
-		if known := p.mem.Files[inboxKey(name)]; unreadable(err) != nil || err == nil && !known.current(stamp) {
+		file := claudefile.ListFolder(name)
+		stamp, err := swapfile.Stat(t.boxes, file+".json")
+		if known := p.mem.Files[inboxKey(file)]; unreadable(err) != nil || err == nil && !known.current(stamp) {
 			return false, unreadable(err)
 		}
 	}
