@@ -22,6 +22,7 @@ const (
 	KindBinding   Kind = "binding"
 	KindToken     Kind = "token"
 	KindErasure   Kind = "erasure"
+	KindRunning   Kind = "running"
 )
 
 // Ref names one object of a scope.
@@ -33,7 +34,7 @@ type Ref struct {
 func (r Ref) String() string { return string(r.Kind) + " " + r.ID }
 
 // Object is anything that stands in a scope: *Task, *Team, *Member, *Message,
-// *Ask, *Todo, *Comment, *Reference, *Binding, *Token, *Erasure and *Log. Objects are
+// *Ask, *Todo, *Comment, *Reference, *Binding, *Token, *Erasure, *Running and *Log. Objects are
 // values that are replaced whole, never changed in place.
 type Object interface {
 	Ref() Ref
@@ -70,6 +71,8 @@ func newObject(k Kind) (Object, error) {
 		return &Token{}, nil
 	case KindErasure:
 		return &Erasure{}, nil
+	case KindRunning:
+		return &Running{}, nil
 	}
 	return nil, fmt.Errorf("unknown kind of object %q", clip(string(k), 40))
 }

@@ -8,7 +8,7 @@ import (
 )
 
 func TestNoIndexIsNamedLikeAKind(t *testing.T) {
-	kinds := []Kind{KindLog, KindTeam, KindTask, KindComment, KindReference, KindMember, KindMessage, KindAsk, KindTodo, KindBinding, KindToken, KindErasure}
+	kinds := []Kind{KindLog, KindTeam, KindTask, KindComment, KindReference, KindMember, KindMessage, KindAsk, KindTodo, KindBinding, KindToken, KindErasure, KindRunning}
 	for _, i := range []Index{
 		IndexReady, IndexOwner, IndexStatus, IndexInternal, IndexParent, IndexSubject, IndexBlocker, IndexReference, IndexLeased,
 		IndexSession, IndexInbox, IndexUnread, IndexDead, IndexSent, IndexOpenAsk, IndexTaskAsk,

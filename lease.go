@@ -102,7 +102,7 @@ func (d *draft) lose(member, why string) error {
 		if t.Lease == nil {
 			continue
 		}
-		if err := d.requeue(t); err != nil {
+		if err := d.requeue(t, nil); err != nil {
 			return err
 		}
 		given = append(given, string(t.ID))
@@ -113,10 +113,14 @@ func (d *draft) lose(member, why string) error {
 	return d.notice(LeadName, "", "%s was lost (%s); pending again: task %s", member, why, strings.Join(given, ", "))
 }
 
-// requeue gives one task back. After too many attempts it needs a person.
-func (d *draft) requeue(t *Task) error {
+// requeue gives one task back, with what came of the attempt. After too many attempts
+// it needs a person.
+func (d *draft) requeue(t *Task, result *Result) error {
 	next := t.Clone()
 	next.back(d)
+	if result != nil {
+		next.Result = result
+	}
 	next.Attempts++
 	if next.Attempts >= DefaultAttempts && !next.has(FlagPerson) {
 		next.flag(FlagPerson)

@@ -11,6 +11,7 @@ import (
 type TaskNext struct {
 	Claim bool          `json:"claim,omitempty" help:"take it and start it"`
 	Lease time.Duration `json:"lease,omitempty" door:"-" help:"ends by itself unless renewed"`
+	Runs  bool          `json:"runs,omitempty" door:"-" help:"only a task that has a command to run"`
 }
 
 // Decide chooses, and claims and starts where asked to.
@@ -24,7 +25,7 @@ func (v *TaskNext) Decide(s Snap, c Command) ([]Event, error) {
 			return nil, err
 		}
 	}
-	t, err := d.next()
+	t, err := d.next(v.Runs)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +59,7 @@ func (v *TaskNext) Answer(s Snap, c Command, r Receipt) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := d.next()
+	t, err := d.next(v.Runs)
 	if err != nil {
 		return nil, err
 	}
@@ -79,14 +80,15 @@ func nextTaken(r Receipt) TaskID {
 	return ""
 }
 
-// next chooses the caller's next task, nil where nothing is ready.
-func (d *draft) next() (*Task, error) {
+// next chooses the caller's next task, nil where nothing is ready; if it is to be
+// run, only one that has a command.
+func (d *draft) next(runs bool) (*Task, error) {
 	var assigned *Task
 	for t, err := range d.Tasks(TaskQuery{Index: IndexOwner, Key: d.me}) {
 		if err != nil {
 			return nil, err
 		}
-		if t.Kind == KindInternal {
+		if t.Kind == KindInternal || runs && t.Run == "" {
 			continue
 		}
 		if t.Status == InProgress {
@@ -107,7 +109,9 @@ func (d *draft) next() (*Task, error) {
 		return assigned, nil
 	}
 	for t, err := range d.Tasks(TaskQuery{Index: IndexReady}) {
-		return t, err
+		if err != nil || !runs || t.Run != "" {
+			return t, err
+		}
 	}
 	return nil, nil
 }

@@ -186,6 +186,7 @@ type TaskDone struct {
 	Commit string   `json:"commit,omitempty" help:"the commit that holds the change"`
 	Force  bool     `json:"force,omitempty" help:"although it waits for others (lead or operator; recorded)"`
 	Fence  uint64   `json:"fence,omitempty" door:"-" help:"the claim this is based on"`
+	Tell   bool     `json:"tell,omitempty" door:"-" help:"tell the lead"`
 }
 
 // Decide completes.
@@ -201,7 +202,10 @@ func (v *TaskDone) Decide(s Snap, c Command) ([]Event, error) {
 		if err := t.fenced(v.Fence); err != nil {
 			return err
 		}
-		return d.complete(t, result, v.Force)
+		if err := d.complete(t, result, v.Force); err != nil || !v.Tell || t.Status == Completed {
+			return err
+		}
+		return d.notice(LeadName, t.ID, "%s completed task %s (%s)", d.me, t.ID, clip(t.Subject, 60))
 	})
 }
 
@@ -326,7 +330,7 @@ func (s Snap) answerDone(id TaskID, c Command, r Receipt) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	next, err := d.next()
+	next, err := d.next(false)
 	if err != nil || next == nil {
 		return out, err
 	}

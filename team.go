@@ -64,7 +64,11 @@ type Backend string
 const (
 	BackendHand   Backend = "hand"   // driven by hand, through --as: nothing runs it
 	BackendClient Backend = "client" // a session of a real client
+	BackendShell  Backend = "shell"  // runs the command of each task
 )
+
+// Supervised says whether Cadre itself runs such a member.
+func (b Backend) Supervised() bool { return b != "" && b != BackendHand && b != BackendClient }
 
 // Process is an operating system process, told from a later one of the same
 // number by when it started.
@@ -89,6 +93,7 @@ type Member struct {
 	Backend     Backend     `json:"backend,omitempty"`
 	Host        string      `json:"host,omitempty"`
 	Process     *Process    `json:"process,omitempty"`
+	Requested   *Settings   `json:"requested,omitempty"`
 	Session     string      `json:"session,omitempty"`
 	N           uint64      `json:"n"` // the sequence number it joined at
 	JoinedAt    time.Time   `json:"joinedAt"`
