@@ -1,0 +1,68 @@
+// Package agent runs members: it starts them, gives them tasks and messages, watches
+// them, ends them, and cleans up after them. What a member really is, is a backend's
+// business; agenttest holds the tests that each backend passes.
+package agent
+
+import (
+	"context"
+	"time"
+
+	"cadre"
+)
+
+// Backend knows how to run members of one kind. It may be used by any number of
+// goroutines.
+type Backend interface {
+	// Check lists the settings that cannot be honoured, each with the reason. A
+	// member with any is not spawned: nothing is left out silently.
+	Check(*cadre.Member) []string
+
+	// RunsOnly says that such members can do only tasks that have a command to run.
+	RunsOnly() bool
+
+	// Start starts a worker, which is ready when it is returned.
+	Start(Spec) (Worker, error)
+}
+
+// Spec is what a worker is started with.
+type Spec struct {
+	Scope     cadre.Scope
+	Member    *cadre.Member
+	Dir       string        // an existing folder for what it prints and is told
+	Env       []string      // what its processes get, and no more
+	Heartbeat time.Duration // how often it shows that it is alive
+	Grace     time.Duration // how long it may take to end by itself
+}
+
+// Worker is one running member. It does one task at a time.
+type Worker interface {
+	// Process is what its processes descend from.
+	Process() cadre.Process
+
+	// Do works on a task until it is done, failed, or the context ends, which ends
+	// the work and all that was started for it. An error means that the worker
+	// itself is not there any more.
+	Do(context.Context, *cadre.TaskView) (Outcome, error)
+
+	// Tell hands a message over. It does not wait for an answer, and the same
+	// message may come twice.
+	Tell(*cadre.Message) error
+
+	// Beats receives something each time that the worker shows that it is alive.
+	Beats() <-chan struct{}
+
+	// Done is closed when the worker has ended and nothing of it is left. Why says
+	// then how it ended.
+	Done() <-chan struct{}
+	Why() string
+
+	// End ends the worker and everything it started, and returns when nothing is
+	// left. To call it again does no harm.
+	End()
+}
+
+// Outcome is what came of a task.
+type Outcome struct {
+	OK      bool
+	Summary string
+}
