@@ -142,6 +142,9 @@ func (in *intake) edges(writes []ForeignTask) error {
 			in.leaveOut("a file says that task %s waits for %s: %s", e.waits, e.by, err)
 			continue
 		}
+		if next.Status == Completed && !next.has(FlagForced) && !next.has(FlagAccepted) {
+			next.flag(FlagUnaccepted) // unless all that it waits for is finished
+		}
 		if err := in.putTask(t, next); err != nil {
 			return err
 		}
@@ -362,6 +365,10 @@ func (in *intake) facts(w *ForeignTask, t, next *Task) error {
 			next.flag(FlagOwner)
 		}
 	}
+	next.unflag(FlagNobody)
+	if next.Status == InProgress && next.Owner == "" {
+		next.flag(FlagNobody)
+	}
 	if next.Status == t.Status {
 		return nil
 	}
@@ -370,9 +377,6 @@ func (in *intake) facts(w *ForeignTask, t, next *Task) error {
 		next.StartedAt, next.CompletedAt, next.Lease = nil, nil, nil
 	case InProgress:
 		next.StartedAt, next.CompletedAt = &now, nil
-		if next.Owner == "" {
-			next.flag(FlagNobody)
-		}
 		if next.OpenBlockers > 0 {
 			next.flag(FlagEarly)
 		}

@@ -88,30 +88,24 @@ func checkTask(s Snap, tasks map[TaskID]*Task, t *Task) error {
 	return nil
 }
 
-// reopenedUnder says whether what the task waits for was completed when the task
-// was, and only opened again later: the log knows.
+// reopenedUnder says whether what the task waits for was finished when the task was
+// completed, or when it was made to wait for it after that, and only opened again
+// later: the log knows.
 func reopenedUnder(s Snap, tasks map[TaskID]*Task, t *Task) (bool, error) {
-	var completed Seq
-	for e, err := range s.History(t.Ref()) {
-		if err != nil {
-			return false, err
-		}
-		before, _ := e.Before.(*Task)
-		if after := e.After.(*Task); after.Status == Completed && (before == nil || before.Status != Completed) {
-			completed = e.Seq
-			break
-		}
-	}
 	for _, id := range t.BlockedBy {
 		if tasks[id].finished() {
 			continue
+		}
+		both, err := completedAndWaiting(s, t, id)
+		if err != nil {
+			return false, err
 		}
 		then := false
 		for e, err := range s.History(tasks[id].Ref()) {
 			if err != nil {
 				return false, err
 			}
-			if e.Seq <= completed {
+			if e.Seq <= both {
 				then = e.After.(*Task).finished()
 				break
 			}
@@ -121,4 +115,21 @@ func reopenedUnder(s Snap, tasks map[TaskID]*Task, t *Task) (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+// completedAndWaiting is since when a task is completed and waits for another.
+func completedAndWaiting(s Snap, t *Task, by TaskID) (since Seq, err error) {
+	is := func(o Object) bool {
+		t, ok := o.(*Task)
+		return ok && t != nil && t.Status == Completed && slices.Contains(t.BlockedBy, by)
+	}
+	for e, err := range s.History(t.Ref()) {
+		if err != nil {
+			return 0, err
+		}
+		if is(e.After) && !is(e.Before) {
+			return e.Seq, nil
+		}
+	}
+	return 0, nil
 }
