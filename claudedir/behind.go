@@ -64,6 +64,20 @@ func (p *pass) fail(key string, err error) {
 	p.behind[key] = true
 }
 
+// foundBehind notes the files that somebody wrote to while we did: what we wanted to
+// write is not in them.
+func (p *pass) foundBehind() {
+	for _, w := range p.found {
+		p.behind[taskKey(w.id)] = true
+	}
+	if p.team.config != nil {
+		p.behind[configName] = true
+	}
+	for name := range p.team.inboxes {
+		p.behind[inboxKey(name)] = true
+	}
+}
+
 // noteBehind remembers what could not be written, before the place in the log goes on.
 func (p *pass) noteBehind() {
 	behind := map[string]cadre.Seq{}

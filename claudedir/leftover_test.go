@@ -147,3 +147,60 @@ func TestAWriterThatNeverEnds(t *testing.T) {
 		t.Errorf("it took %s", took)
 	}
 }
+
+// Whoever takes the owner out of a file leaves a task in progress that belongs to
+// nobody, which is shown; until it has one again.
+func TestATaskInProgressLosesItsOwner(t *testing.T) {
+	w := newWorld(t)
+	id := w.add("words")
+	w.edit(id, map[string]any{"owner": "bob", "status": "in_progress"})
+	w.task(id)
+	w.edit(id, map[string]any{"owner": nil})
+	if got := w.task(id); got.Owner != "" || !w.flagged(got, cadre.FlagNobody) {
+		t.Fatalf("the task belongs to %q, flags %v", got.Owner, got.Flags)
+	}
+	w.check()
+	w.edit(id, map[string]any{"owner": "carl"})
+	if got := w.task(id); got.Owner != "carl" || w.flagged(got, cadre.FlagNobody) {
+		t.Fatalf("the task belongs to %q, flags %v", got.Owner, got.Flags)
+	}
+	w.check()
+}
+
+// A finished task that is made to wait for an open one was finished out of order.
+func TestAFinishedTaskIsMadeToWait(t *testing.T) {
+	w := newWorld(t)
+	one, two := w.add("one"), w.add("two")
+	three := w.add("three", one)
+	w.must(&cadre.TaskDone{ID: one})
+	w.edit(one, map[string]any{"blockedBy": []string{string(two)}})
+	if got := w.task(one); got.Status != cadre.Completed || !w.flagged(got, cadre.FlagUnaccepted) {
+		t.Fatalf("task one is %s, flags %v", got.Status, got.Flags)
+	}
+	if got := w.task(three); got.State != cadre.TaskBlocked {
+		t.Fatalf("task three is %s", got.State)
+	}
+	w.check()
+	w.must(&cadre.TaskDone{ID: two})
+	if got := w.task(three); got.State != cadre.TaskReadyState {
+		t.Fatalf("task three is %s", got.State)
+	}
+	w.check()
+}
+
+// A finished task is made to wait for another finished one, which is opened again:
+// nothing was done out of order.
+func TestAFinishedTaskWaitsForOneThatIsOpenedAgain(t *testing.T) {
+	w := newWorld(t)
+	one, two := w.add("one"), w.add("two")
+	w.must(&cadre.TaskDone{ID: one})
+	w.must(&cadre.TaskDone{ID: two})
+	w.edit(one, map[string]any{"blockedBy": []string{string(two)}})
+	w.task(one)
+	pending := string(cadre.Pending)
+	w.must(&cadre.TaskUpdate{ID: two, Status: &pending})
+	if got := w.task(one); got.Status != cadre.Completed || len(got.Flags) > 0 {
+		t.Errorf("task one is %s, flags %v", got.Status, got.Flags)
+	}
+	w.check()
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"cadre/claudefile"
@@ -12,8 +13,9 @@ import (
 
 // settled gives what somebody wrote to a file that was just replaced, or nil where
 // that is nothing. A writer that is in the middle of it gets a second. The file
-// stays until what it says is taken in.
-func (p *pass) settled(old *swapfile.Old, name string, expected []byte, parse func([]byte) error) ([]byte, swapfile.Stamp, error) {
+// stays until what it says is taken in, and half a file for whoever sweeps: its
+// writer may yet end.
+func (p *pass) settled(old *swapfile.Old, expected []byte, parse func([]byte) error) ([]byte, swapfile.Stamp, error) {
 	for deadline := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) {
 		data, stamp, err := old.Read(claudefile.MaxFile)
 		late := time.Now().After(deadline)
@@ -21,16 +23,25 @@ func (p *pass) settled(old *swapfile.Old, name string, expected []byte, parse fu
 		case errors.Is(err, swapfile.ErrChanging) && !late:
 		case err != nil:
 			return nil, stamp, errors.Join(err, old.Leave())
-		case string(data) == string(expected):
+		case parse(data) == nil && string(data) == string(expected):
 			return nil, stamp, old.Done()
 		case parse(data) == nil:
 			p.olds = append(p.olds, old)
 			return data, stamp, nil
-		case late: // a write that never ended says nothing, but somebody may want to see it
-			broken := p.memory.WriteFile(fmt.Sprintf("%s-%s-%x.broken", p.scope, name, hashOf(data)), data, 0o600)
-			return nil, stamp, errors.Join(broken, old.Done())
+		case late || string(data) == string(expected): // it was waited for when it was read
+			return nil, stamp, old.Leave()
 		}
 	}
+}
+
+// broken keeps what a write left that never ended: it says nothing, but somebody may
+// want to see it.
+func (p *pass) broken(name string, old *swapfile.Old, data []byte) error {
+	if len(data) == 0 {
+		return old.Done()
+	}
+	err := p.memory.WriteFile(fmt.Sprintf("%s-%s-%x.broken", p.scope, strings.TrimSuffix(name, ".json"), hashOf(data)), data, 0o600)
+	return errors.Join(err, old.Done())
 }
 
 // leftover is how old a temporary file must be to be one that a crash left.
@@ -52,8 +63,10 @@ func (p *pass) sweepList() error {
 		switch {
 		case err != nil:
 			failed = errors.Join(failed, err, old.Leave())
-		case !ok || unread != nil || unparsed != nil || known.Hash == hashOf(data):
+		case !ok || unread != nil || known.Hash == hashOf(data):
 			failed = errors.Join(failed, old.Done())
+		case unparsed != nil:
+			failed = errors.Join(failed, p.broken(name, old, data))
 		default:
 			p.olds = append(p.olds, old)
 			p.found = append(p.found, written{id: id, file: file, at: time.Unix(0, stamp.MTime), data: data, known: known.Mark&here != 0, ours: known.Mark&ours != 0, late: true, upTo: p.mem.has(taskKey(id))})
@@ -63,8 +76,7 @@ func (p *pass) sweepList() error {
 }
 
 // sweepInboxes does the same for a team's inboxes: mail that nobody has seen counts,
-// and nothing that such an old copy lacks. Its other files say nothing that a client
-// would not say again.
+// and nothing that such an old copy lacks.
 func (p *pass) sweepInboxes(dir *swapfile.Dir) error {
 	if p.LookOnly {
 		return nil

@@ -233,7 +233,7 @@ func (s *Store) look(ctx context.Context, scope cadre.Scope, look func(cadre.Sna
 }
 
 // rounds bounds how often something is tried again because files changed under it.
-const rounds = 5
+const rounds = 3
 
 // Update takes in what the decision reads, reserves the ids it needs, has the
 // store decide and append, and writes the files.

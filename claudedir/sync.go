@@ -107,6 +107,7 @@ type pass struct {
 	since []cadre.Event // what the files do not have yet
 	full  bool          // nothing is known about the files
 
+	saw     int64                 // when a file was read last
 	until   time.Time             // until when a change may wait for its author
 	found   []written             // what others wrote
 	slots   map[cadre.TaskID]slot // how those files look, to be remembered once they are taken in
@@ -152,10 +153,10 @@ func (p *pass) run(l look) error {
 			return err
 		}
 		if len(p.found) == 0 && !p.team.found() {
-			break // nobody wrote anything while we did
+			return nil // nobody wrote anything while we did
 		}
 	}
-	return nil
+	return p.takeIn() // somebody never stops: the next pass writes what this makes of it
 }
 
 // catchUpWith is catchUp for a command that was committed just now: if the files
@@ -388,6 +389,7 @@ const patience = time.Second
 // being written in place: its writer gets a moment to finish.
 func (p *pass) readWhole(name string) ([]byte, swapfile.Stamp, error) {
 	for deadline := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) {
+		p.saw = p.wall() // before, because it may be written again while we stand still after
 		data, stamp, err := swapfile.Read(p.list, name, claudefile.MaxFile)
 		if errors.Is(err, swapfile.ErrChanging) && time.Now().Before(deadline) {
 			continue
@@ -404,7 +406,7 @@ func (p *pass) readWhole(name string) ([]byte, swapfile.Stamp, error) {
 
 // taskWritten notes a content that a task's file has or had.
 func (p *pass) taskWritten(id cadre.TaskID, data []byte, stamp swapfile.Stamp, known slot) {
-	now := slot{Stamp: stamp, Saw: p.wall(), Hash: hashOf(data), Mark: here}
+	now := slot{Stamp: stamp, Saw: p.saw, Hash: hashOf(data), Mark: here}
 	if known.Mark&(here|odd) != 0 && known.Hash == now.Hash {
 		now.Mark = known.Mark &^ ours
 		if err := p.mem.setTask(id, now); err != nil {
@@ -583,9 +585,7 @@ func (p *pass) write() error {
 		p.try(taskKey(id), func() error { return p.writeTask(id, wants[id]) })
 	}
 	p.team.write(p)
-	if len(p.found) > 0 || p.team.found() {
-		return nil // the place in the log stays, and all of this is tried again
-	}
+	p.foundBehind()
 	p.noteBehind()
 	p.mem.Epoch, p.mem.Seq = p.upTo.Epoch, p.upTo.Seq
 	p.full = false
@@ -744,7 +744,7 @@ func (p *pass) removeTask(id cadre.TaskID, data []byte, known slot) error {
 // we had read it is taken in.
 func (p *pass) lookAtOld(id cadre.TaskID, old *swapfile.Old, expected []byte, known slot) error {
 	var file *claudefile.Task
-	data, stamp, err := p.settled(old, string(id), expected, func(data []byte) (err error) {
+	data, stamp, err := p.settled(old, expected, func(data []byte) (err error) {
 		file, err = claudefile.ReadTask(data)
 		return err
 	})

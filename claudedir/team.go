@@ -106,6 +106,9 @@ func (p *pass) lookAtTeam() error {
 	if err := p.lookAtConfig(); err != nil {
 		return err
 	}
+	if err := swapfile.Sweep(p.team.dir, leftover, nil); err != nil { // its file says nothing that a client would not say again
+		return err
+	}
 	if p.team.boxes == nil {
 		return nil
 	}
@@ -154,11 +157,12 @@ func (p *pass) changed(dir *swapfile.Dir, name, key string) ([]byte, slot, error
 	if err != nil || known.current(stamp) {
 		return nil, known, unreadable(err)
 	}
+	saw := p.wall() // before, because it may be written again while we stand still after
 	data, stamp, err := swapfile.Read(dir, name, claudefile.MaxFile)
 	if err != nil {
 		return nil, known, unreadable(err)
 	}
-	now := slot{Stamp: stamp, Saw: p.wall(), Hash: hashOf(data), Mark: here}
+	now := slot{Stamp: stamp, Saw: saw, Hash: hashOf(data), Mark: here}
 	if known.Mark&here != 0 && known.Hash == now.Hash {
 		set(&p.mem.Files, key, now)
 		return nil, now, nil
@@ -469,7 +473,7 @@ func (p *pass) replaceFile(dir *swapfile.Dir, name, key string, content func(old
 			return err
 		}
 		set(&p.mem.Files, key, slot{Stamp: stamp, Saw: p.wall(), Hash: hashOf(now), Mark: here | ours})
-		data, _, err := p.settled(was, strings.TrimSuffix(name, ".json"), old, func(data []byte) error { return readable(key, data) })
+		data, _, err := p.settled(was, old, func(data []byte) error { return readable(key, data) })
 		if err == nil && data != nil {
 			p.merge(key, name, data, inboxAdds(old, now))
 		}
