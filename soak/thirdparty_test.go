@@ -27,13 +27,13 @@ type theirs struct {
 func theirMoves() []theirs {
 	return []theirs{
 		{"wrote in place", func(b *beside, before map[cadre.TaskID]*cadre.Task) (must, error) {
-			return b.rewrite(before, b.inPlace)
+			return b.rewrite(before, b.clock, b.inPlace)
 		}},
 		{"wrote by renaming", func(b *beside, before map[cadre.TaskID]*cadre.Task) (must, error) {
-			return b.rewrite(before, b.byRename)
+			return b.rewrite(before, b.clock, b.byRename)
 		}},
 		{"wrote in two steps", func(b *beside, before map[cadre.TaskID]*cadre.Task) (must, error) {
-			return b.rewrite(before, b.inTwoSteps)
+			return b.rewrite(before, time.Now(), b.inTwoSteps)
 		}},
 		{"wrote back an old copy", (*beside).oldCopy},
 		{"made a task", (*beside).makes},
@@ -155,7 +155,8 @@ func (b *beside) date(path string) error {
 	return os.Chtimes(path, b.clock, b.clock)
 }
 
-func (b *beside) rewrite(before map[cadre.TaskID]*cadre.Task, write func(string, []byte) error) (must, error) {
+// rewrite says something new in a file, which then has a time.
+func (b *beside) rewrite(before map[cadre.TaskID]*cadre.Task, at time.Time, write func(string, []byte) error) (must, error) {
 	id, data := b.withFile(before)
 	if id == "" {
 		return nil, nil
@@ -166,7 +167,7 @@ func (b *beside) rewrite(before map[cadre.TaskID]*cadre.Task, write func(string,
 		return nil, err
 	}
 	b.tell("they write task %s: %s", id, now)
-	return b.wanted(before, id, now), write(b.file(id), now)
+	return b.wanted(before, id, now, at), write(b.file(id), now)
 }
 
 // oldCopy writes back what the file of a task said some time ago, with one new word.
@@ -197,7 +198,7 @@ func (b *beside) oldCopy(before map[cadre.TaskID]*cadre.Task) (must, error) {
 	o.Set("blockedBy", append([]string{}, there.BlockedBy...))
 	b.copies = append(b.copies[max(0, len(b.copies)-20):], current)
 	b.tell("they write back an old copy of task %s: %s", id, o.Bytes())
-	return b.wanted(before, id, o.Bytes()), b.inPlace(b.file(id), o.Bytes())
+	return b.wanted(before, id, o.Bytes(), b.clock), b.inPlace(b.file(id), o.Bytes())
 }
 
 // How old a copy may be before it counts as what somebody wants.
@@ -208,25 +209,30 @@ func window(field string) time.Duration {
 	return 2 * time.Second
 }
 
+// ownFields are fields of Cadre's own that stand in a file's metadata: taken out of
+// it, they are put back.
+var ownFields = []string{"metadata result", "metadata priority", "metadata labels"}
+
 // wanted says what a file that somebody wrote must make of the log: a value that the
 // file had says nothing, one that we replaced shortly before was copied from an old
 // file, and everything else is a change. What nobody wrote stays.
-func (b *beside) wanted(before map[cadre.TaskID]*cadre.Task, id cadre.TaskID, data []byte) must {
+func (b *beside) wanted(before map[cadre.TaskID]*cadre.Task, id cadre.TaskID, data []byte, at time.Time) must {
 	file, err := claudefile.ReadTask(data)
 	if err != nil {
 		return func(map[cadre.TaskID]*cadre.Task) error { return err }
 	}
 	want := said{}
-	leased := false
 	if t := before[id]; t != nil {
 		is := valuesOf(t)
 		says := values(file)
 		for _, field := range fieldsOf(is, says) {
-			if says[field] != is[field] && !b.stale(id, field, says[field]) {
+			if says[field] == "" && slices.Contains(ownFields, field) {
+				continue
+			}
+			if says[field] != is[field] && !b.stale(id, field, says[field], at) {
 				want.add(id, field, says[field])
 			}
 		}
-		leased = t.Lease != nil
 	} else {
 		for field, value := range values(file) {
 			want.add(id, field, value)
@@ -236,18 +242,13 @@ func (b *beside) wanted(before map[cadre.TaskID]*cadre.Task, id cadre.TaskID, da
 		if after[id] == nil {
 			return fmt.Errorf("task %s is not there", id)
 		}
-		if leased { // who takes a task away from somebody at work is asked about it first
-			after[id].Owner, after[id].Status = before[id].Owner, before[id].Status
-			delete(want[id], "owner")
-			delete(want[id], "status")
-		}
 		return onlyOurs(before, after, want)
 	}
 }
 
 // stale says whether we replaced a value so short a time ago that whoever writes it
 // cannot have seen that.
-func (b *beside) stale(id cadre.TaskID, field, value string) (stale bool) {
+func (b *beside) stale(id cadre.TaskID, field, value string, at time.Time) (stale bool) {
 	err := b.inner.View(context.Background(), b.scope, func(s cadre.Snap) error {
 		for e, err := range s.History(cadre.Ref{Kind: cadre.KindTask, ID: string(id)}) {
 			if err != nil {
@@ -255,7 +256,7 @@ func (b *beside) stale(id cadre.TaskID, field, value string) (stale bool) {
 			}
 			was, ok := e.Before.(*cadre.Task)
 			is, ok2 := e.After.(*cadre.Task)
-			if ok && ok2 && e.Door == "test" && !e.Time.Before(b.clock.Add(-window(field))) && valuesOf(was)[field] == value && valuesOf(is)[field] != value {
+			if ok && ok2 && e.Door == "test" && !e.Time.Before(at.Add(-window(field))) && valuesOf(was)[field] == value && valuesOf(is)[field] != value {
 				stale = true
 			}
 		}
@@ -289,7 +290,7 @@ func (b *beside) makes(before map[cadre.TaskID]*cadre.Task) (must, error) {
 	id := b.newID()
 	data := newTask(id, b.word("they"))
 	b.tell("they make task %s", id)
-	return b.wanted(before, id, data), b.inPlace(b.file(id), data)
+	return b.wanted(before, id, data, b.clock), b.inPlace(b.file(id), data)
 }
 
 func (b *beside) deletes(before map[cadre.TaskID]*cadre.Task) (must, error) {

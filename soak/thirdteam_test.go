@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"time"
@@ -132,7 +133,9 @@ func (b *beside) sends(before map[cadre.TaskID]*cadre.Task) (must, error) {
 func (b *beside) takes(before map[cadre.TaskID]*cadre.Task) (must, error) {
 	waiting, err := b.unread("ann")
 	entries := b.inbox("ann")
-	i := slices.IndexFunc(entries, func(e claudefile.Entry) bool { return !e.Read && e.From != "" })
+	i := slices.IndexFunc(entries, func(e claudefile.Entry) bool {
+		return !e.Read && slices.Contains(slices.Collect(maps.Values(waiting)), e.Text)
+	})
 	if err != nil || i < 0 || !b.lives("ann") {
 		return nil, err
 	}

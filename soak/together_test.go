@@ -59,7 +59,7 @@ func (b *beside) together() error {
 		if err := bothKept(before, after, theirs.fields, ours, all); err != nil {
 			return err
 		}
-		return b.kept(after, theirs, ann)
+		return b.kept(all, theirs, ann)
 	})
 }
 
@@ -179,11 +179,11 @@ func bothKept(before, after map[cadre.TaskID]*cadre.Task, theirs, ours, all said
 }
 
 // kept says whether the tasks, the mail and the members are there that they made.
-func (b *beside) kept(after map[cadre.TaskID]*cadre.Task, theirs burst, ann bool) error {
+func (b *beside) kept(all said, theirs burst, ann bool) error {
 	for _, subject := range theirs.subjects {
 		found := false
-		for _, t := range after {
-			found = found || t.Subject == subject
+		for _, fields := range all {
+			found = found || slices.Contains(fields["subject"], subject)
 		}
 		if !found {
 			return fmt.Errorf("they made a task %s, and it is not there", subject)
