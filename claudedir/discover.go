@@ -170,7 +170,7 @@ func (p *pass) vanished() (gone bool, err error) {
 			p.head, p.upTo = cadre.Head{}, cadre.Head{} // whoever looked at the scope has to look again
 		}
 	}()
-	if p.mem.Team {
+	if p.mem.Files[configName].Mark&here != 0 { // one that could not be written yet is not gone
 		_, err := p.root.Lstat("teams/" + string(p.scope) + "/" + configName)
 		if errors.Is(err, fs.ErrNotExist) { // a link or the like in its place is no deleted team
 			return true, p.archive("a client deleted the team")

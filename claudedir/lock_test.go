@@ -40,3 +40,26 @@ func TestALockLeftBehindIsTakenAtOnce(t *testing.T) {
 	}
 	w.check()
 }
+
+// The team's file could not be written when the team was made. It is not one that a
+// client deleted.
+func TestATeamWhoseFileCouldNotBeWritten(t *testing.T) {
+	w := newWorld(t)
+	lock := w.path("teams", string(list), "config.json.lock", "inside")
+	if err := os.MkdirAll(lock, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	w.must(&cadre.TeamCreate{Name: string(list)})
+	if len(w.warns) == 0 || !w.gone(w.path("teams", string(list), "config.json")) {
+		t.Fatalf("the file could be written, and warned is %q", w.warns)
+	}
+	if err := os.RemoveAll(filepath.Dir(lock)); err != nil {
+		t.Fatal(err)
+	}
+	w.warns = nil
+	w.add("a task")
+	if w.gone(w.path("teams", string(list), "config.json")) {
+		t.Error("the team's file is not there")
+	}
+	w.check()
+}
