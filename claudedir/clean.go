@@ -52,20 +52,22 @@ func (c *checker) add(tasks []cadre.TaskID) {
 	}
 	if c.batches == nil {
 		c.batches, c.dirty = make(chan []cadre.TaskID, 64), make(chan bool, 1)
-		go c.work()
+		go c.p.lookAt(c.batches, c.dirty)
 	}
 	c.batches <- tasks
 }
 
-func (c *checker) work() {
-	known, err := c.p.mem.table()
+// lookAt says whether any file of some batches of tasks needs a look. It may get to run
+// only when all of them were given.
+func (p *pass) lookAt(batches <-chan []cadre.TaskID, answer chan<- bool) {
+	known, err := p.mem.table()
 	dirty := err != nil
-	for tasks := range c.batches {
+	for tasks := range batches {
 		for _, id := range tasks {
-			dirty = dirty || !c.p.taskClean(id, known.task(id))
+			dirty = dirty || !p.taskClean(id, known.task(id))
 		}
 	}
-	c.dirty <- dirty
+	answer <- dirty
 }
 
 // clean says whether nobody wrote to the files behind the reads, and nothing waits
