@@ -8,9 +8,6 @@ import (
 	"time"
 )
 
-// DefaultAskDeadline is how long an ask waits before the team's policy answers it.
-const DefaultAskDeadline = 30 * time.Minute
-
 // AskFor asks for something: that a plan be approved, a permission, an answer.
 type AskFor struct {
 	Kind      AskKind  `json:"kind" arg:"KIND" help:"plan, permission or question"`
@@ -46,6 +43,9 @@ func (v *AskFor) Decide(s Snap, c Command) ([]Event, error) {
 	if err := v.approvers(d, ask, about); err != nil {
 		return nil, err
 	}
+	if err := d.expireAsks(d.OpenAsks()); err != nil {
+		return nil, err
+	}
 	if err := d.guardAsks(); err != nil {
 		return nil, err
 	}
@@ -60,10 +60,15 @@ func (v *AskFor) Decide(s Snap, c Command) ([]Event, error) {
 	if err := d.replacePlan(ask); err != nil {
 		return nil, err
 	}
-	deadline := d.now().Add(DefaultAskDeadline)
-	ask.Deadline = &deadline
-	d.ask(ask)
-	return d.finishAsk(ask)
+	policy, err := d.policy(ask.Kind)
+	if err != nil {
+		return nil, err
+	}
+	ask.Deadline = policy.deadline(d.now())
+	if err := d.tell(d.ask(ask)); err != nil {
+		return nil, err
+	}
+	return d.finish()
 }
 
 // approvers says who may answer. For a question the asker chooses; a plan or a
@@ -117,18 +122,18 @@ func (d *draft) guardAsks() error {
 // maxOpenAsks is how many asks of one caller may wait at the same time.
 const maxOpenAsks = 50
 
-// finishAsk tells those who may answer.
-func (d *draft) finishAsk(ask *Ask) ([]Event, error) {
+// tell tells those who may answer.
+func (d *draft) tell(ask *Ask) error {
 	kinds := map[AskKind]MessageKind{AskPlan: MessagePlanRequest, AskPermission: MessagePermRequest, AskQuestion: MessagePlain, AskShutdown: MessageShutdownRequest}
 	for _, name := range ask.Approvers {
 		if name == d.me {
 			continue
 		}
 		if err := d.post(&Message{To: name, Kind: kinds[ask.Kind], Text: ask.Text, Task: ask.Task, Ask: ask.ID, Summary: summarise("", ask.Text)}); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return d.finish()
+	return nil
 }
 
 // replacePlan voids an older plan for the same task, approved or not.
@@ -206,7 +211,7 @@ func (v *AskAnswer) Decide(s Snap, c Command) ([]Event, error) {
 		return nil, refuse(RuleFinished, "ask %s is already %s", a.ID, a.State).hint("cadre ask show %s", a.ID)
 	}
 	if a.late(d.now()) {
-		return nil, refuse(RuleFinished, "ask %s waited until %s and is over", a.ID, a.Deadline.Format(time.RFC3339)).hint("cadre ask show %s", a.ID)
+		return nil, refuse(RuleFinished, "ask %s waited until %s and is over: the team's policy answers it", a.ID, a.Deadline.Format(time.RFC3339)).hint("cadre ask show %s", a.ID)
 	}
 	if v.Digest != "" && v.Digest != a.Digest {
 		return nil, refuse(RuleVersion, "ask %s is about another text now", a.ID).hint("cadre ask show %s", a.ID)
@@ -236,18 +241,27 @@ func (v *AskAnswer) Decide(s Snap, c Command) ([]Event, error) {
 }
 
 // mayAnswer: never its author; a member only as a named approver; the operator,
-// also under another's name, only as a person who is provably there. A member
-// that is asked to end, or asked a question, answers without ceremony.
+// also under another's name, only as a person who is provably there, and for an
+// approval with the one token that the team takes, where it takes only that. What
+// approves nothing (a question, a shutdown, its refusal) needs no ceremony.
 func (d *draft) mayAnswer(a *Ask) error {
 	actor := d.cmd.Actor
 	if a.From == d.me {
 		return refuse(RuleSelf, "%s asked this and cannot answer it", d.me).hint("cadre ask show %s", a.ID)
 	}
-	if actor.Kind == ActorPolicy || actor.Person() {
+	approves := a.Kind != AskShutdown && a.Kind != AskQuestion && a.Kind != AskRefusal
+	if team, err := d.Team(); err != nil {
+		return err
+	} else if team != nil && approves {
+		if err := team.takes(actor); err != nil {
+			return err
+		}
+	}
+	if actor.Person() {
 		return nil
 	}
 	named := slices.Contains(a.Approvers, d.me)
-	if actor.operates() && !(named && (a.Kind == AskShutdown || a.Kind == AskQuestion)) {
+	if actor.operates() && (approves || !named) {
 		return refuse(RulePerson, "answering as the operator needs a person: a terminal, or an operator token").hint("cadre ask show %s", a.ID)
 	}
 	if !named {
@@ -267,7 +281,7 @@ func (d *draft) answered(a *Ask) error {
 		}
 		if t != nil && t.Status != Deleted {
 			next := t.Clone()
-			next.Plan = &PlanGate{Digest: a.Digest, ApprovedBy: a.AnsweredBy}
+			next.Plan = &PlanGate{Digest: a.Digest, ApprovedBy: a.AnsweredBy, From: a.From}
 			if t.Plan != nil {
 				next.Plan.Approvers = t.Plan.Approvers
 			}
@@ -279,6 +293,14 @@ func (d *draft) answered(a *Ask) error {
 		if err := d.depart(a.Member, "shut down", d.me == LeadName); err != nil {
 			return err
 		}
+	case a.Kind == AskShutdown && a.State == AskRejected:
+		if err := d.refusesShutdown(a); err != nil {
+			return err
+		}
+	case a.Kind == AskRefusal && a.State != AskExpired:
+		return d.refusalAnswered(a)
+	case a.Kind == AskRefusal:
+		return nil
 	case a.Kind == AskTakeover && a.State == AskApproved:
 		t, err := d.Task(a.Task)
 		if err != nil || t == nil || !t.Open() {
@@ -344,39 +366,3 @@ func (v *AskReject) Decide(s Snap, c Command) ([]Event, error) {
 
 // Answer gives the ask.
 func (v *AskReject) Answer(s Snap, _ Command, _ Receipt) (any, error) { return s.Ask(v.ID) }
-
-// AskShutdownOf asks a member to end; the member itself approves or refuses.
-type AskShutdownOf struct {
-	Name   string `json:"name" arg:"NAME" help:"the member"`
-	Reason string `json:"reason,omitempty" help:"why"`
-}
-
-// Decide opens the ask and mails it.
-func (v *AskShutdownOf) Decide(s Snap, c Command) ([]Event, error) {
-	d, err := begin(s, c)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkText("reason", v.Reason, MaxMessage); err != nil {
-		return nil, err
-	}
-	m, err := d.recipient(v.Name)
-	if err != nil {
-		return nil, err
-	}
-	if m.Role == RoleLead || m.State == StateDeparted {
-		return nil, refuse(RuleMove, "%s cannot be asked to shut down: it is %s", m.Name, m.State).hint("cadre member list")
-	}
-	if err := d.needLead("ask a member to shut down"); err != nil {
-		return nil, err
-	}
-	text := v.Reason
-	if text == "" {
-		text = "please shut down"
-	}
-	ask := d.ask(&Ask{Kind: AskShutdown, From: d.me, Member: m.Name, Text: text, Digest: Digest(text), Approvers: []string{m.Name}})
-	return d.finishAsk(ask)
-}
-
-// Answer gives the ask.
-func (v *AskShutdownOf) Answer(_ Snap, _ Command, r Receipt) (any, error) { return newAsk(r), nil }

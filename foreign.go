@@ -289,7 +289,7 @@ func (v *ForeignEnd) Decide(s Snap, c Command) ([]Event, error) {
 			}
 		case m.Alive():
 			ask := d.ask(&Ask{Kind: AskShutdown, From: LeadName, Member: m.Name, Text: v.Why, Digest: Digest(v.Why), Approvers: []string{m.Name}})
-			if _, err := d.finishAsk(ask); err != nil {
+			if err := d.tell(ask); err != nil {
 				return nil, err
 			}
 		}

@@ -120,9 +120,13 @@ func (in *intake) means(f *ForeignMail, m *Message) error {
 		if f.Kind == MessagePermRequest {
 			kind = AskPermission
 		}
-		deadline := in.now().Add(DefaultAskDeadline)
+		policy, err := in.policy(kind)
+		if err != nil {
+			return err
+		}
 		a := in.ask(&Ask{
-			Kind: kind, From: f.From, Member: f.From, Text: f.Text, Digest: Digest(f.Text), Approvers: []string{LeadName}, Request: f.Request, Deadline: &deadline,
+			Kind: kind, From: f.From, Member: f.From, Text: f.Text, Digest: Digest(f.Text), Approvers: []string{LeadName}, Request: f.Request,
+			Deadline: policy.deadline(in.now()),
 		})
 		m.Ask = a.ID
 	}
@@ -169,7 +173,7 @@ func (in *intake) shutdownAnswered(f *ForeignMail, theirs bool) error {
 	in.put(open[i], next)
 	in.wrote(next, f.By)
 	if !*f.Approved {
-		return nil
+		return in.refusesShutdown(next)
 	}
 	return in.depart(f.From, "shut down", false)
 }

@@ -79,6 +79,9 @@ func (d *draft) undo(e Event) error {
 		if e.Before == nil {
 			return refuse(RuleMove, "creating a team cannot be undone").hint("cadre team delete %s", d.Scope())
 		}
+		if before, ok := e.Before.(*Team); ok && !after.sameSettings(before) {
+			return refuse(RuleMove, "event %d cannot be undone: it is about what needs a person", e.Seq).hint("cadre team policy KIND ANSWER")
+		}
 	}
 	if !sameFields(now, e.After) {
 		return d.undoConflict(e)

@@ -171,6 +171,20 @@ func (d *draft) voidAsks() error {
 	return nil
 }
 
+// voidAsksOf voids what a member that leaves waits for, and what it is asked itself.
+func (d *draft) voidAsksOf(name string) error {
+	open, err := collect(d.OpenAsks())
+	if err != nil {
+		return err
+	}
+	for _, a := range open {
+		if a.From == name || a.Member == name {
+			d.put(a, a.void(name+" has left"))
+		}
+	}
+	return nil
+}
+
 // closeAsks voids what waits for an answer about a task that no answer can change
 // any more.
 func (d *draft) closeAsks(id TaskID, why string) error {

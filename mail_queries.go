@@ -1,7 +1,5 @@
 package cadre
 
-import "slices"
-
 // MsgInbox lists a member's messages: the unread ones, or all.
 type MsgInbox struct {
 	Name  string `json:"name,omitempty" arg:"[NAME]" help:"whose inbox; your own without"`
@@ -72,9 +70,6 @@ func (v *AskList) Look(s Snap, c Command) (any, error) {
 		seq = s.Asks()
 	}
 	asks, err := collect(seq)
-	if !v.All {
-		asks = slices.DeleteFunc(asks, func(a *Ask) bool { return a.late(c.Now.Wall) })
-	}
 	return orEmpty(asks), err
 }
 

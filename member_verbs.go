@@ -201,6 +201,9 @@ func (d *draft) depart(name, why string, leadKnows bool) error {
 	if err := d.setMemberState(name, StateDeparted, why); err != nil {
 		return err
 	}
+	if err := d.voidAsksOf(name); err != nil {
+		return err
+	}
 	own, err := collect(d.Tasks(TaskQuery{Index: IndexOwner, Key: name}))
 	if err != nil {
 		return err

@@ -91,6 +91,7 @@ const (
 	AskQuestion   AskKind = "question"
 	AskShutdown   AskKind = "shutdown"
 	AskPerson     AskKind = "needs-person" // a task's attempts are used up
+	AskRefusal    AskKind = "refusal"      // a member refuses to shut down
 	AskTakeover   AskKind = "takeover"     // another program wants a task away from a live claim
 )
 
@@ -124,6 +125,7 @@ type Ask struct {
 	Answer     string     `json:"answer,omitempty"`
 	AnsweredBy string     `json:"answeredBy,omitempty"`
 	AnsweredAt *time.Time `json:"answeredAt,omitempty"`
+	Policy     string     `json:"policy,omitempty"` // the digest of what set the policy that answered
 }
 
 func (a *Ask) Ref() Ref      { return Ref{KindAsk, string(a.ID)} }
@@ -146,7 +148,7 @@ func (a *Ask) Clone() *Ask {
 }
 
 // late says whether the ask waited too long for an answer to count.
-func (a *Ask) late(now time.Time) bool { return a.Deadline != nil && now.After(*a.Deadline) }
+func (a *Ask) late(now time.Time) bool { return a.Deadline != nil && !now.Before(*a.Deadline) }
 
 // TodoItem is one line of a todo list.
 type TodoItem struct {

@@ -128,6 +128,7 @@ type PlanGate struct {
 	Approvers  []string `json:"approvers,omitempty"` // who may approve; the lead where empty
 	Digest     string   `json:"digest,omitempty"`    // of the plan that was approved
 	ApprovedBy string   `json:"approvedBy,omitempty"`
+	From       string   `json:"from,omitempty"` // whose plan it is
 }
 
 // shut is the same gate with nothing approved.

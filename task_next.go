@@ -24,6 +24,9 @@ func (v *TaskNext) Decide(s Snap, c Command) ([]Event, error) {
 		if err := d.expireLeases(); err != nil {
 			return nil, err
 		}
+		if err := d.expireAsks(d.OpenAsks()); err != nil {
+			return nil, err
+		}
 	}
 	t, err := d.next(v.Runs)
 	if err != nil {

@@ -1,6 +1,7 @@
 package cadre
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -172,7 +173,7 @@ func (d *draft) planApproved(t *Task) error {
 		}
 		gated = &PlanGate{}
 	}
-	if gated.ApprovedBy != "" {
+	if gated.ApprovedBy != "" && (gated.From == "" || gated.From == cmp.Or(t.Owner, d.me)) {
 		return nil
 	}
 	return refuse(RulePlan, "task %s may start only once its plan is approved", t.ID).hint(`cadre ask for plan "what you are going to do" --task %s`, t.ID)

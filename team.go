@@ -36,7 +36,9 @@ type Team struct {
 
 // TeamSettings are the rules that a team may choose.
 type TeamSettings struct {
-	LeadCreates bool `json:"leadCreates,omitempty"` // only the lead may create tasks
+	LeadCreates   bool               `json:"leadCreates,omitempty"`   // only the lead may create tasks
+	Policies      map[AskKind]Policy `json:"policies,omitempty"`      // what happens to asks that nobody answers
+	ApprovalToken string             `json:"approvalToken,omitempty"` // the operator token, and nothing else, that approves
 }
 
 func (*Team) Ref() Ref                  { return Ref{KindTeam, "team"} }

@@ -33,7 +33,8 @@ type ReadOnly interface{ ReadOnly() bool }
 func look(s Snap, c Command) (*draft, error) { return begin(s, c) }
 
 // task loads a task that a verb is about. One that was removed is not found. A
-// lease that ran out is noticed here, by whoever decides on the task.
+// lease that ran out, or an ask that waited too long, is noticed here, by whoever
+// decides on the task.
 func (d *draft) task(id TaskID) (*Task, error) {
 	id, err := parseTaskID(id)
 	if err != nil {
@@ -49,11 +50,17 @@ func (d *draft) task(id TaskID) (*Task, error) {
 	if t.Status == Deleted {
 		return nil, refuse(RuleTaskMissing, "task %s in %s was removed", id, d.Scope()).hint("cadre task restore %s", id)
 	}
-	if !t.Lease.expired(d.cmd.Now) {
-		return t, nil
-	}
-	if err := d.lose(t.Owner, "its lease ran out"); err != nil {
+	before := len(d.events)
+	if err := d.expireAsks(scan[*Ask](d.Snap, IndexTaskAsk, prefixKey(string(id)), "")); err != nil {
 		return nil, err
+	}
+	if t.Lease.expired(d.cmd.Now) {
+		if err := d.lose(t.Owner, "its lease ran out"); err != nil {
+			return nil, err
+		}
+	}
+	if len(d.events) == before {
+		return t, nil
 	}
 	return d.Task(id)
 }

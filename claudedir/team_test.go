@@ -343,8 +343,8 @@ func TestShutdownOfAClientsMember(t *testing.T) {
 		t.Fatalf("the inbox has %+v", request)
 	}
 	w.mails("pane", "team-lead", claudefile.ShutdownRejected(request.RequestID, "pane", "not yet", time.Now()))
-	if got := w.asks(); len(got) != 0 {
-		t.Errorf("the rejected ask is still open: %+v", got)
+	if got := w.asks(); len(got) != 1 || got[0].Kind != cadre.AskRefusal || got[0].Text != "pane refuses to shut down: not yet" {
+		t.Errorf("what waits for the lead is %+v", got)
 	}
 	if !slices.Contains(w.inConfig(), "pane") {
 		t.Error("a member that said no was taken out")

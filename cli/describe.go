@@ -35,6 +35,9 @@ func (pg *page) describe(e cadre.Event) string {
 		if e.Before == nil {
 			return pg.said("created", after.Description)
 		}
+		if rules := settingsText(after.Settings); slices.Contains(changedFields(e), "settings") {
+			return "rules: " + orNothing(strings.Join(rules, "; "))
+		}
 	case *cadre.Todo:
 		return count(len(after.Items), "todo") + " of " + line(after.Owner)
 	case *cadre.Log:

@@ -193,6 +193,21 @@ func story() []step {
 		{"token revoke", `token revoke TOKEN`, ""},
 		{"token revoke", `token revoke t999`, ""},
 		{"token list", `token list --all`, ""},
+		{"team policy", `team policy plan approve --after 5m`, ""},
+		{"team policy", `team policy question approve`, ""},
+		{"team policy", `team policy permission wait --as bob`, ""},
+		{"", `task add "Bind the manual" --plan --owner bob`, ""},
+		{"", `ask for plan "Thread, then glue." --task 7 --as bob`, ""},
+		{"ask show", `ask show ASK`, ""},
+		{"", `ask for permission "buy glue" --as bob`, ""},
+		{"team approvals", `team approvals token`, ""},
+		{"team approvals", `team approvals any`, ""},
+		{"", `member stop bob`, ""},
+		{"ask reject", `ask reject ASK "the glue is wet" --as bob`, ""},
+		{"overview", ``, ""},
+		{"ask show", `ask show ASK`, ""},
+		{"ask list", `ask list --all`, ""},
+		{"task start", `task start 7 --as bob`, ""},
 	}
 }
 

@@ -21,7 +21,7 @@ func TestAReadOnlyTokenWritesNothing(t *testing.T) {
 	}
 	for _, line := range []string{
 		`team create docs`, `team join docs --as bob`, `team join docs --as eve`, `task add one`, `task add two --blocked-by 1`,
-		`msg send bob hello`, `ask for permission "may I?" --as bob`, `team create side`, `team use docs`,
+		`msg send bob hello`, `team policy permission wait`, `ask for permission "may I?" --as bob`, `team create side`, `team use docs`,
 	} {
 		if out, code := d.run(shellWords(line)...); code != 0 {
 			t.Fatalf("%s: exit code %d\n%s", line, code, out)

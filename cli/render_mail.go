@@ -117,6 +117,9 @@ func (pg *page) answerTo(a *cadre.Ask) string {
 	switch {
 	case a.Kind == cadre.AskShutdown && a.Member != pg.me:
 		return "cadre member list"
+	case a.Kind == cadre.AskRefusal:
+		id, name := string(a.ID), line(a.Member)
+		return "cadre ask approve " + id + " (" + name + " works on), cadre ask reject " + id + " (it is asked again), or cadre member leave " + name
 	case a.Kind == cadre.AskQuestion:
 		return "cadre ask answer " + string(a.ID)
 	}

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"cadre"
@@ -75,8 +77,8 @@ func (pg *page) teamHead(v *cadre.TeamView) {
 		if v.NoLead {
 			pg.printf("  %s\n", pg.paint(yellow, "! its lead is gone: cadre team take "+line(string(v.Scope))))
 		}
-		if v.Settings.LeadCreates {
-			pg.printf("  only the lead creates tasks\n")
+		for _, rule := range settingsText(v.Settings) {
+			pg.printf("  %s\n", rule)
 		}
 	}
 	pg.printf("  %s", openCount(v.Tasks))
@@ -99,6 +101,30 @@ func (pg *page) teamHead(v *cadre.TeamView) {
 	for _, gap := range v.Gaps {
 		pg.printf("  %s\n", pg.paint(yellow, "! not known: "+line(gap)))
 	}
+}
+
+// settingsText says the rules that a team chose.
+func settingsText(s cadre.TeamSettings) []string {
+	var rules []string
+	if s.LeadCreates {
+		rules = append(rules, "only the lead creates tasks")
+	}
+	for _, kind := range slices.Sorted(maps.Keys(s.Policies)) {
+		p := s.Policies[kind]
+		then := map[cadre.PolicyAnswer]string{cadre.PolicyApprove: "is approved", cadre.PolicyDeny: "is denied"}[p.Answer]
+		if kind == cadre.AskQuestion {
+			then = "is over"
+		}
+		if p.Answer == cadre.PolicyWait {
+			rules = append(rules, "a "+line(string(kind))+" waits for an answer for as long as it takes")
+		} else {
+			rules = append(rules, "a "+line(string(kind))+" that nobody answers "+then+" after "+shortDuration(p.After))
+		}
+	}
+	if s.ApprovalToken != "" {
+		rules = append(rules, "approvals count only with the operator token "+line(s.ApprovalToken))
+	}
+	return rules
 }
 
 func (pg *page) teamDeleted(v *coord.Deleted) {

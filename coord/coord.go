@@ -66,13 +66,39 @@ func (s *Session) Do(ctx context.Context, name string, verb any) (any, error) {
 			answer, err = v.Look(snap, s.command(name))
 			return err
 		}
-		err := s.Store.View(ctx, s.Scope, look)
+		err := s.view(ctx, look)
 		if !seen && errors.Is(err, cadre.ErrNotFound) {
 			err = s.lookInArchive(ctx, look, err)
 		}
 		return answer, s.elsewhere(ctx, err, verb)
 	}
 	return nil, fmt.Errorf("%s is neither a change nor a query", name)
+}
+
+// view shows the scope. Whoever looks where an ask waited too long has the team's
+// policy answer it first.
+func (s *Session) view(ctx context.Context, show func(cadre.Snap) error) error {
+	late := false
+	err := s.Store.View(ctx, s.Scope, func(snap cadre.Snap) (err error) {
+		if late, err = snap.LateAsks(s.Now().Wall); err != nil || late {
+			return err
+		}
+		return show(snap)
+	})
+	if err != nil || !late {
+		return err
+	}
+	if err := s.expireAsks(ctx); err != nil {
+		return err
+	}
+	return s.Store.View(ctx, s.Scope, show)
+}
+
+// expireAsks has the policy of the scope's team answer what waited too long.
+func (s *Session) expireAsks(ctx context.Context) error {
+	c := s.command("ask expire")
+	_, err := s.Store.Update(ctx, s.Scope, c, func(snap cadre.Snap) ([]cadre.Event, error) { return (&cadre.AsksExpire{}).Decide(snap, c) })
+	return err
 }
 
 // lookInArchive shows an archived scope as it was left; for whom there is none, it

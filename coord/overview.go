@@ -44,7 +44,7 @@ type Need struct {
 // but for what is shown.
 func (v *Overview) Run(ctx context.Context, s *Session) (any, error) {
 	out := &OverviewView{Scope: s.Scope, Needs: []Need{}, Members: []*cadre.MemberView{}, Changes: []cadre.Event{}}
-	err := s.Store.View(ctx, s.Scope, func(snap cadre.Snap) error {
+	err := s.view(ctx, func(snap cadre.Snap) error {
 		out.Head = snap.Head()
 		return v.look(snap, s, out)
 	})
@@ -135,7 +135,11 @@ func (out *OverviewView) needs(snap cadre.Snap, s *Session) error {
 		if err != nil {
 			return err
 		}
-		out.Needs = append(out.Needs, Need{fmt.Sprintf("%s asks (%s): %s", ask.From, ask.Kind, ask.Text), ask.AskedAt, "cadre ask show " + string(ask.ID), nil})
+		what := fmt.Sprintf("%s asks (%s): %s", ask.From, ask.Kind, ask.Text)
+		if ask.Kind == cadre.AskRefusal {
+			what = ask.Text
+		}
+		out.Needs = append(out.Needs, Need{what, ask.AskedAt, "cadre ask show " + string(ask.ID), nil})
 	}
 	theirs := slices.ContainsFunc(out.Members, func(m *cadre.MemberView) bool { return m.Role == cadre.RoleLead && m.Backend == cadre.BackendClient })
 	mail, err := (&cadre.MsgInbox{Limit: mostShown}).Look(snap, s.command("overview"))

@@ -127,9 +127,9 @@ func (v *TaskNext) Run(ctx context.Context, s *Session) (any, error) {
 	}, &cadre.Error{Code: cadre.CodeNotFound, Rule: cadre.RuleNothing}, "nothing became ready")
 }
 
-// leaseEnds is how long it takes until the next lease runs out, which is no event
-// of the log; at most the time given.
-func (s *Session) leaseEnds(ctx context.Context, most time.Duration) (time.Duration, error) {
+// nextEnd is how long it takes until the next lease or the next ask's time runs
+// out, which is no event of the log; at most the time given.
+func (s *Session) nextEnd(ctx context.Context, most time.Duration) (time.Duration, error) {
 	now := s.Now()
 	err := s.Store.View(ctx, s.Scope, func(snap cadre.Snap) error {
 		for t, err := range snap.Tasks(cadre.TaskQuery{Index: cadre.IndexLeased}) {
@@ -137,6 +137,14 @@ func (s *Session) leaseEnds(ctx context.Context, most time.Duration) (time.Durat
 				return err
 			}
 			most = min(most, max(0, t.Lease.Until-now.Up)+time.Millisecond)
+		}
+		for a, err := range snap.OpenAsks() {
+			if err != nil {
+				return err
+			}
+			if a.Deadline != nil && a.Deadline.After(now.Wall) {
+				most = min(most, a.Deadline.Sub(now.Wall)+time.Millisecond)
+			}
 		}
 		return nil
 	})
@@ -178,10 +186,10 @@ func (s *Session) retry(ctx context.Context, wait time.Duration, call func(conte
 	return nil, cadre.Refuse(cadre.RuleTime, e.Hint, "%s within %s: %s", what, wait, e.Message)
 }
 
-// nextChange waits for the next event, the end of a lease, or of the time, and
+// nextChange waits for the next event, the end of a lease, of an ask, or of the time, and
 // gives the place to go on from.
 func (s *Session) nextChange(ctx context.Context, from cadre.Head, most time.Duration) (cadre.Head, error) {
-	most, err := s.leaseEnds(ctx, most)
+	most, err := s.nextEnd(ctx, most)
 	if err != nil && ctx.Err() == nil {
 		return from, err
 	}
