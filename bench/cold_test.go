@@ -44,25 +44,31 @@ func BenchmarkEmpty(b *testing.B) {
 	subject := func(n int) string { return "task number " + strconv.Itoa(n+2) }
 	add := &contender{name: "cadre task add", args: func(n int) []string { return []string{world.cadre, "task", "add", subject(n)} }}
 	other := &contender{name: "task add", args: func(n int) []string { return []string{"task", "add", subject(n)} }}
-	race(b, h, rounds(0), add, other)
+	files := newHome(b, "empty").withFiles()
+	addFile := &contender{name: "cadre task add, files", home: &files, args: add.args}
+	race(b, h, rounds(0), add, other, addFile)
 	world.report.times("task add, empty list", add.wall.median(), "taskwarrior", other.wall.median(), atMost(1.5))
+	world.report.times("task add, empty list, files", addFile.wall.median(), "taskwarrior", other.wall.median(), atMost(1.5))
 }
 
-// BenchmarkCold starts a process for every command, on lists of growing length.
+// BenchmarkCold starts a process for every command, on lists of growing length,
+// that stand in the database alone and in Claude Code's files as well.
 func BenchmarkCold(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
-	world.report.growth = append(world.report.growth, "tasks\tadd\ttw add\tnext --claim\ttw start\tlist\tlist --json\ttw list\tnode -e 0\t")
-	homes := map[int]home{}
+	world.report.growth = append(world.report.growth,
+		"tasks\tadd\ttw add\tnext --claim\ttw start\tlist\tlist --json\ttw list\tnode -e 0\tadd, files\tclaim, files\tlist, files\t")
+	plain, files := map[int]home{}, map[int]home{}
 	for _, size := range sizes() {
-		homes[size] = cold(b, size)
+		plain[size], files[size] = cold(b, size)
 	}
-	if many, ok := homes[100_000]; ok {
-		growth(b, homes[1000], many)
+	if _, ok := plain[100_000]; ok {
+		growth(b, "", plain[1000], plain[100_000])
+		growth(b, ", files", files[1000], files[100_000])
 	}
 }
 
 // growth claims in turn from a short list and from a long one.
-func growth(b *testing.B, short, long home) {
+func growth(b *testing.B, how string, short, long home) {
 	n := rounds(10_000)
 	claims := func(h home) *contender {
 		join(b, h, "late", n)
@@ -70,7 +76,7 @@ func growth(b *testing.B, short, long home) {
 	}
 	few, many := claims(short), claims(long)
 	race(b, short, n, few, many)
-	world.report.times("next --claim, 100,000 tasks", many.wall.median(), "1,000 tasks", few.wall.median(), atMost(1.5))
+	world.report.times("next --claim, 100,000 tasks"+how, many.wall.median(), "1,000 tasks"+how, few.wall.median(), atMost(1.5))
 }
 
 // join makes members, one for every round, and one for that which does not count.
@@ -88,10 +94,13 @@ func claimAs(name string) func(int) []string {
 	}
 }
 
-func cold(b *testing.B, size int) home {
-	h := newHome(b, fmt.Sprintf("cold-%d", size))
-	fill(b, h, min(size, cadre.MaxTasks-2*rounds(0))) // there must be room for more
+func cold(b *testing.B, size int) (plain, files home) {
+	h, f := newHome(b, fmt.Sprintf("cold-%d", size)), newHome(b, fmt.Sprintf("files-%d", size)).withFiles()
+	tasks := min(size, cadre.MaxTasks-2*rounds(0)) // there must be room for more
+	fill(b, h, tasks)
+	fillOurs(b, f, tasks)
 	join(b, h, "member", rounds(size))
+	join(b, f, "member", rounds(size))
 	another := func(n int) string { return "one more task, number " + strconv.Itoa(n+2) }
 	add := &contender{name: "cadre task add", args: func(n int) []string { return []string{world.cadre, "task", "add", another(n)} }}
 	claim := &contender{name: "cadre task next --claim", args: claimAs("member")}
@@ -102,9 +111,10 @@ func cold(b *testing.B, size int) home {
 	twStart := &contender{name: "task start", args: func(n int) []string { return []string{"task", strconv.Itoa(n + 2), "start"} }}
 	twList := &contender{name: "task list", args: fixed("task", "list")}
 	node := &contender{name: "node -e 0", args: fixed("node", "-e", "0")}
-	all := []*contender{add, twAdd, claim, twStart, list, listJSON, twList, node}
-	addFile := withFiles(b, size, add)
-	race(b, h, rounds(size), append(all, addFile...)...)
+	there := func(c *contender) *contender { return &contender{name: c.name + ", files", home: &f, args: c.args} }
+	addFile, claimFile, listFile := there(add), there(claim), there(list)
+	all := []*contender{add, twAdd, claim, twStart, list, listJSON, twList, node, addFile, claimFile, listFile}
+	race(b, h, rounds(size), all...)
 
 	row := strconv.Itoa(size) + "\t"
 	for _, c := range all {
@@ -113,28 +123,26 @@ func cold(b *testing.B, size int) home {
 	world.report.growth = append(world.report.growth, row)
 	if size == 10_000 {
 		r := &world.report
-		r.times("task add, 10,000 tasks", add.wall.median(), "taskwarrior", twAdd.wall.median(), atMost(1./10))
-		r.times("the same, with Claude Code's files", addFile[0].wall.median(), "taskwarrior", twAdd.wall.median(), nil)
-		r.times("next --claim, 10,000 tasks", claim.wall.median(), "taskwarrior start", twStart.wall.median(), atMost(1./15))
-		r.times("next --claim, 10,000 tasks", claim.wall.median(), "node -e 0", node.wall.median(), atMost(1./6))
-		r.times("task list, 10,000 tasks", list.wall.median(), "taskwarrior", twList.wall.median(), atMost(1./4))
+		for _, c := range []struct {
+			how              string
+			add, claim, list *contender
+		}{{"", add, claim, list}, {", files", addFile, claimFile, listFile}} {
+			r.times("task add, 10,000 tasks"+c.how, c.add.wall.median(), "taskwarrior", twAdd.wall.median(), atMost(1./10))
+			r.times("next --claim, 10,000 tasks"+c.how, c.claim.wall.median(), "taskwarrior start", twStart.wall.median(), atMost(1./15))
+			r.times("next --claim, 10,000 tasks"+c.how, c.claim.wall.median(), "node -e 0", node.wall.median(), atMost(1./6))
+			r.times("task list, 10,000 tasks"+c.how, c.list.wall.median(), "taskwarrior", twList.wall.median(), atMost(1./4))
+		}
 		r.times("task list --json, 10,000 tasks", listJSON.wall.median(), "taskwarrior list", twList.wall.median(), nil)
 	}
-	return h
+	return h, f
 }
 
-// withFiles gives the same contender in a home where the tasks stand in Claude
-// Code's files too, for the list whose ratios are reported.
-func withFiles(b *testing.B, size int, c *contender) []*contender {
-	if size != 10_000 {
-		return nil
-	}
-	h := newHome(b, "files")
-	h.env = append(h.env, "CADRE_CLAUDE=on")
+// fillOurs gives Cadre some tasks.
+func fillOurs(tb testing.TB, h home, size int) {
+	tb.Helper()
 	path := filepath.Join(h.dir, "tasks.jsonl")
-	writeTasks(b, path, size)
-	h.run(b, world.cadre, "import", path, "--quiet")
-	return []*contender{{name: c.name + " with files", home: &h, args: c.args}}
+	writeTasks(tb, path, size)
+	h.run(tb, world.cadre, "import", path, "--quiet")
 }
 
 func writeTasks(tb testing.TB, path string, size int) {
@@ -147,12 +155,11 @@ func writeTasks(tb testing.TB, path string, size int) {
 // fill gives both programs the same tasks.
 func fill(tb testing.TB, h home, size int) {
 	tb.Helper()
-	ours, theirs := filepath.Join(h.dir, "tasks.jsonl"), filepath.Join(h.dir, "tasks.json")
-	writeTasks(tb, ours, size)
+	fillOurs(tb, h, size)
+	theirs := filepath.Join(h.dir, "tasks.json")
 	writeLines(tb, theirs, size, func(w *bufio.Writer, n int) {
 		fmt.Fprintf(w, `{"description":"task number %d","status":"pending","entry":"20260101T000000Z"}`+"\n", n)
 	})
-	h.run(tb, world.cadre, "import", ours, "--quiet")
 	h.run(tb, "task", "import", theirs)
 	h.run(tb, "task", "list") // it numbers new tasks at the first look
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,7 +16,8 @@ import (
 )
 
 // home is a folder with everything a program may look for: nothing of whoever
-// runs the benchmark is read or written.
+// runs the benchmark is read or written. Cadre leaves Claude Code's files alone
+// there, unless it is one withFiles.
 type home struct {
 	dir string
 	env []string
@@ -44,6 +46,14 @@ func newHome(tb testing.TB, name string) home {
 }
 
 func (h home) state() string { return filepath.Join(h.dir, "state") }
+
+func (h home) claude() string { return filepath.Join(h.dir, "claude") }
+
+// withFiles is the same home, in which Cadre shares Claude Code's files.
+func (h home) withFiles() home {
+	h.env = append(slices.Clone(h.env), "CADRE_CLAUDE=on")
+	return h
+}
 
 func (h home) command(program string, args ...string) *exec.Cmd {
 	cmd := exec.Command(program, args...)

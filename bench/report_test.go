@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -26,6 +27,19 @@ func (s samples) at(share float64) time.Duration {
 }
 
 func (s samples) median() time.Duration { return s.at(0.5) }
+
+// middle is the median of rates.
+func middle(rates []float64) float64 {
+	return slices.Sorted(slices.Values(rates))[len(rates)/2]
+}
+
+// load is how many programs wanted a processor in the last minute, our own among
+// them; nothing where the system does not say.
+func load() string {
+	data, _ := os.ReadFile("/proc/loadavg")
+	first, _, _ := strings.Cut(string(data), " ")
+	return first
+}
 
 // goal is a bound for the ratio of what was measured to what it is compared to.
 type goal struct {
@@ -61,6 +75,7 @@ type line struct {
 	other   float64
 	ratio   float64
 	goal    *goal // nil: to be seen, not to be reached
+	load    string
 }
 
 // report is what a run found: comparisons, and how numbers grow.
@@ -71,7 +86,7 @@ type report struct {
 
 // compare notes one comparison.
 func (r *report) compare(what string, value float64, unit, against string, other float64, g *goal) {
-	r.lines = append(r.lines, line{what: what, value: value, unit: unit, against: against, other: other, ratio: value / other, goal: g})
+	r.lines = append(r.lines, line{what: what, value: value, unit: unit, against: against, other: other, ratio: value / other, goal: g, load: load()})
 }
 
 // times notes a comparison of two durations.
@@ -105,7 +120,7 @@ func (r *report) print(w io.Writer) {
 	}
 	fmt.Fprintln(w)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "what\tcadre\tcompared with\tthat\tratio\tgoal\t")
+	fmt.Fprintln(tw, "what\tcadre\tcompared with\tthat\tratio\tload\tgoal\t")
 	missed := 0
 	for _, l := range r.lines {
 		verdict := "\t"
@@ -116,7 +131,7 @@ func (r *report) print(w io.Writer) {
 				missed++
 			}
 		}
-		fmt.Fprintf(tw, "%s\t%s %s\t%s\t%s %s\t%s\t%s\n", l.what, short(l.value), l.unit, l.against, short(l.other), l.unit, short(l.ratio), verdict)
+		fmt.Fprintf(tw, "%s\t%s %s\t%s\t%s %s\t%s\t%s\t%s\n", l.what, short(l.value), l.unit, l.against, short(l.other), l.unit, short(l.ratio), l.load, verdict)
 	}
 	tw.Flush()
 	fmt.Fprintf(w, "\n%d of %d goals missed\n", missed, r.goals())
@@ -152,9 +167,12 @@ func TestReport(t *testing.T) {
 	r.times("a start", 3*time.Millisecond, "another", 2*time.Millisecond, atMost(1.5))
 	r.compare("a rate", 50, "/s", "a floor", 100, atLeast(0.8))
 	r.compare("a size", 1, "MB", "nothing in particular", 1, nil)
+	for i := range r.lines {
+		r.lines[i].load = "0.25"
+	}
 	var out strings.Builder
 	r.print(&out)
-	for _, want := range []string{"1.50   ≤ 1.50   met", "0.500  ≥ 0.800  MISSED", "1 of 2 goals missed"} {
+	for _, want := range []string{"1.50   0.25  ≤ 1.50   met", "0.500  0.25  ≥ 0.800  MISSED", "1 of 2 goals missed"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, cmp.Or(out.String(), "nothing"))
 		}

@@ -96,21 +96,31 @@ func rate(tb testing.TB, callers int, slice time.Duration, one func(caller int) 
 
 // commitBytes measures how many bytes a process writes for one durable change of
 // a list with some hundred tasks.
-func commitBytes(tb testing.TB, h home) int {
+func commitBytes(tb testing.TB, h home, change func(c caller, n int) error) int {
 	tb.Helper()
 	c := newCaller(openStore(tb, filepath.Join(h.dir, "probe")), "prober")
-	add := func(n int) {
+	many := func(n int, change func(caller, int) error) {
 		for i := range n {
-			if err := c.do("task add", &cadre.TaskAdd{Subject: fmt.Sprint("task ", i)}); err != nil {
+			if err := change(c, i); err != nil {
 				tb.Fatal(err)
 			}
 		}
 	}
 	const before, measured = 400, 40
-	add(before)
+	many(before, addTask)
 	began := written(tb)
-	add(measured)
+	many(measured, change)
 	return (written(tb) - began) / measured
+}
+
+func addTask(c caller, n int) error {
+	return c.do("task add", &cadre.TaskAdd{Subject: fmt.Sprint("a task of caller ", n)})
+}
+
+// changeTask changes the task that belongs to a caller.
+func changeTask(c caller, n int) error {
+	subject := fmt.Sprint("change ", c.n.Load(), " by caller ", n)
+	return c.do("task update", &cadre.TaskUpdate{ID: cadre.TaskID(strconv.Itoa(n + 1)), Subject: &subject})
 }
 
 // written is how many bytes this process has passed to write calls.
