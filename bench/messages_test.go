@@ -3,7 +3,6 @@
 package bench
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"os/exec"
@@ -49,6 +48,17 @@ type mail struct {
 func newMail(b *testing.B, before int) *mail {
 	h := newHome(b, "mail")
 	m := &mail{caller: newCaller(openStore(b, h.state()), "sender"), before: before}
+	m.fill(b, nil)
+	m.lines = follow(b, h, scope, func() {
+		if err := m.message(); err != nil {
+			b.Fatal(err)
+		}
+	})
+	return m
+}
+
+// fill makes two members and a history of messages, all read or none.
+func (m *mail) fill(b *testing.B, read *time.Time) {
 	now := m.clock.now().Wall
 	var events []cadre.Event
 	for i, name := range []string{"sender", "reader"} {
@@ -57,60 +67,16 @@ func newMail(b *testing.B, before int) *mail {
 		}})
 	}
 	m.put(b, events)
-	for sent := 0; sent < before; {
+	for sent := 0; sent < m.before; {
 		events = events[:0]
-		for ; len(events) < 2000 && sent < before; sent++ {
+		for ; len(events) < 2000 && sent < m.before; sent++ {
 			n := uint64(sent + 10)
 			events = append(events, cadre.Event{After: &cadre.Message{
 				ID: cadre.MessageID(fmt.Sprint("m", n)), N: n, From: "sender", To: "reader", Kind: cadre.MessagePlain,
-				Text: fmt.Sprintf("message number %d of a long history", sent), Summary: "a message", SentAt: m.clock.now().Wall,
+				Text: fmt.Sprintf("message number %d of a long history", sent), Summary: "a message", SentAt: m.clock.now().Wall, ReadAt: read,
 			}})
 		}
 		m.put(b, events)
-	}
-	m.follow(b, h)
-	return m
-}
-
-// follow starts a process that follows the log and notes when it says a line.
-func (m *mail) follow(b *testing.B, h home) {
-	cmd := h.command(world.cadre, "watch", "--scope", string(scope), "--jsonl")
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { stop(cmd) })
-	lines := make(chan time.Time, 16)
-	go func() {
-		defer close(lines)
-		for r := bufio.NewReaderSize(out, 1<<20); ; {
-			if _, err := r.ReadSlice('\n'); err != nil {
-				return
-			}
-			lines <- time.Now()
-		}
-	}()
-	m.lines = lines
-	for ready := false; !ready; { // it is ready when it hears something
-		if err := m.message(); err != nil {
-			b.Fatal(err)
-		}
-		select {
-		case <-lines:
-			ready = true
-		case <-time.After(300 * time.Millisecond):
-		}
-	}
-	for drained := false; !drained; {
-		select {
-		case <-lines:
-		case <-time.After(300 * time.Millisecond):
-			drained = true
-		}
 	}
 }
 
