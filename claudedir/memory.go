@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"iter"
@@ -21,9 +23,10 @@ import (
 // both sides last were the same. It is never in the log, because it is about one
 // machine, and losing it costs a comparison of everything and nothing else.
 //
-// It is two files. NAME.json is small and read whole; NAME.slots holds 64 bytes
-// for each numbered task, at the place of its number, so that a command that is
-// about one task of 100,000 reads and writes one.
+// It is two files, both written in place. NAME.json is small and read whole: a line
+// and its checksum. NAME.slots holds 64 bytes for each numbered task, at the place
+// of its number, so that a command that is about one task of 100,000 reads and
+// writes one.
 type memory struct {
 	Epoch string    `json:"epoch"`
 	Seq   cadre.Seq `json:"seq"` // up to here the files say what the log says
@@ -118,10 +121,12 @@ func loadMemory(root *os.Root, scope cadre.Scope) (*memory, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	if json.Unmarshal(data, m) != nil {
+	line, rest, _ := bytes.Cut(data, []byte("\n"))
+	if sum, _, _ := bytes.Cut(rest, []byte("\n")); string(sum) == checksum(line) && json.Unmarshal(line, m) == nil {
+		m.saved = line
+	} else {
 		*m = memory{root: root, name: m.name}
 	}
-	m.saved = data
 	m.slots, err = root.OpenFile(m.name+".slots", os.O_RDWR, 0)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -135,19 +140,25 @@ func (m *memory) close() {
 	}
 }
 
-// save writes the small file, if it changed.
+// save writes the small file, if it changed. It does so in place: a file that takes
+// another's name is brought to the disk at once by some file systems, which takes
+// longer than all else that a command does with files. Who reads meanwhile, or after
+// a crash in the middle, finds that the checksum is wrong, and so knows nothing.
 func (m *memory) save() error {
-	data, err := json.Marshal(m)
-	if err != nil || bytes.Equal(data, m.saved) {
+	line, err := json.Marshal(m)
+	if err != nil || bytes.Equal(line, m.saved) {
 		return err
 	}
-	m.saved = data
-	temp := m.name + ".json.new"
-	if err := m.root.WriteFile(temp, data, 0o600); err != nil {
+	m.saved = line
+	f, err := m.root.OpenFile(m.name+".json", os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
 		return err
 	}
-	return m.root.Rename(temp, m.name+".json")
+	_, err = f.WriteAt(fmt.Appendf(nil, "%s\n%s\n", line, checksum(line)), 0) // what a longer one left behind it says nothing
+	return errors.Join(err, f.Close())
 }
+
+func checksum(line []byte) string { return fmt.Sprintf("%08x", crc32.ChecksumIEEE(line)) }
 
 // forget begins anew: nothing is known about any file.
 func (m *memory) forget() error {
