@@ -40,8 +40,8 @@ func (s *Store) clear(ctx context.Context, scope cadre.Scope, erased bool) error
 		return err
 	}
 	pl := s.place(scope)
-	pl.mu.Lock()
-	defer pl.mu.Unlock()
+	pl.running.Lock()
+	defer pl.running.Unlock()
 	if err := pl.lock.Acquire(ctx); err != nil {
 		return err
 	}

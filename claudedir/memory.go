@@ -29,7 +29,8 @@ import (
 // writes one.
 type memory struct {
 	Epoch string    `json:"epoch"`
-	Seq   cadre.Seq `json:"seq"` // up to here the files say what the log says
+	Seq   cadre.Seq `json:"seq"`             // up to here the files say what the log says
+	Taken cadre.Seq `json:"taken,omitempty"` // the newest event that was taken in
 
 	List    bool            `json:"list,omitempty"`    // the list's folder was there
 	Team    bool            `json:"team,omitempty"`    // the team's folder was there

@@ -26,8 +26,8 @@ func (s *Store) reserve(ctx context.Context, scope cadre.Scope, n int, next uint
 		return reservation{}, err
 	}
 	p := s.place(scope)
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.running.Lock()
+	defer p.running.Unlock()
 	if err := p.lock.Acquire(ctx); err != nil {
 		return reservation{}, err
 	}

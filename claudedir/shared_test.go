@@ -364,3 +364,43 @@ func scopes(w *world) string {
 	}
 	return strings.Join(out, ", ")
 }
+
+// What another process takes in while somebody looks is shown to them as well,
+// though they find nothing new in the files; what other commands do meanwhile makes
+// nobody look again.
+func TestALookThatAnotherTakesInDuring(t *testing.T) {
+	w := newDisk(t) // whose readers keep nobody from writing
+	w.add("one")
+	w.add("two")
+	mine, other := w.store, w.open()
+	looked := 0
+	subject := ""
+	look := func(meanwhile func()) func(cadre.Snap) error {
+		looked = 0
+		return func(s cadre.Snap) error {
+			task, err := s.Task("1")
+			if err != nil {
+				return err
+			}
+			subject = task.Subject
+			if looked++; looked == 1 {
+				meanwhile()
+			}
+			return nil
+		}
+	}
+	err := mine.View(t.Context(), list, look(func() {
+		w.edit("1", map[string]any{"subject": "theirs"})
+		if err := other.Refresh(t.Context(), list); err != nil {
+			t.Error(err)
+		}
+	}))
+	if err != nil || looked != 2 || subject != "theirs" {
+		t.Errorf("%d looks, the last one saw %q, %v", looked, subject, err)
+	}
+	err = mine.View(t.Context(), list, look(func() { w.add("three") }))
+	if err != nil || looked != 1 {
+		t.Errorf("%d looks while another command ran, %v", looked, err)
+	}
+	w.check()
+}

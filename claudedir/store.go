@@ -70,9 +70,9 @@ type Store struct {
 
 // place is what this process has of one scope's files.
 type place struct {
-	mu   sync.Mutex
-	lock *flock.Lock
-	done cadre.Head // up to here the files are written, as far as this process knows
+	turns // whose running guards the rest
+	lock  *flock.Lock
+	done  cadre.Head // up to here the files are written, as far as this process knows
 }
 
 // New puts the files around a store. Nothing is read or made yet.
@@ -228,8 +228,9 @@ func (s *Store) look(ctx context.Context, scope cadre.Scope, look func(cadre.Sna
 	}
 	after, fault := s.sync(ctx, scope, r.files())
 	s.warn(scope, fault)
-	known := fault == nil || after.Epoch != "" // a fault in one file keeps nobody from what another says
-	return known && (after.Seq != head.Seq || after.Epoch != head.Epoch), err
+	known := fault == nil || after.head.Epoch != "" // a fault in one file keeps nobody from what another says
+	// What other commands did meanwhile is no reason to look again.
+	return known && (after.taken > head.Seq || after.head.Epoch != head.Epoch), err
 }
 
 // rounds bounds how often something is tried again because files changed under it.

@@ -37,35 +37,44 @@ const (
 // errUnexplained is for changes whose author may be known in a moment.
 var errUnexplained = errors.New("a change waits for its author")
 
+// outcome is what a pass found.
+type outcome struct {
+	head  cadre.Head
+	taken cadre.Seq // the newest event that may have been taken in, by whatever process
+}
+
 // sync makes both sides the same: it takes in what the files say that is new, and
-// writes what the log says that is not in them yet. It gives the log's head.
-func (s *Store) sync(ctx context.Context, scope cadre.Scope, l look) (cadre.Head, error) {
+// writes what the log says that is not in them yet.
+func (s *Store) sync(ctx context.Context, scope cadre.Scope, l look) (outcome, error) {
 	l.until = time.Now().Add(explainedWithin)
 	for {
-		head, err := s.syncOnce(ctx, scope, l)
+		o, err := s.syncOnce(ctx, scope, l)
 		if !errors.Is(err, errUnexplained) {
-			return head, err
+			return o, err
 		}
 		select { // nobody is kept from the scope meanwhile
 		case <-time.After(explainedPause):
 		case <-ctx.Done():
-			return head, ctx.Err()
+			return o, ctx.Err()
 		}
 	}
 }
 
-func (s *Store) syncOnce(ctx context.Context, scope cadre.Scope, l look) (cadre.Head, error) {
+func (s *Store) syncOnce(ctx context.Context, scope cadre.Scope, l look) (outcome, error) {
 	if _, err := s.open(true); err != nil {
-		return cadre.Head{}, err
+		return outcome{}, err
 	}
 	p := s.place(scope)
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	return p.take(ctx, l, func(l look) (outcome, error) { return s.pass(ctx, scope, p, l) })
+}
+
+// pass runs one pass, while no other of this process does.
+func (s *Store) pass(ctx context.Context, scope cadre.Scope, p *place, l look) (outcome, error) {
 	if h := l.upTo; h.Seq > 0 && h.Epoch == p.done.Epoch && h.Seq <= p.done.Seq {
-		return p.done, nil // another caller of this process has written it along
+		return outcome{head: p.done}, nil // another caller of this process has written it along
 	}
 	if err := p.lock.Acquire(ctx); err != nil {
-		return cadre.Head{}, err
+		return outcome{}, err
 	}
 	defer p.lock.Release()
 	m, err := loadMemory(s.memory, scope)
@@ -76,12 +85,12 @@ func (s *Store) syncOnce(ctx context.Context, scope cadre.Scope, l look) (cadre.
 		}
 	}
 	if err != nil {
-		return cadre.Head{}, err
+		return outcome{}, err
 	}
 	pass := &pass{Store: s, ctx: ctx, scope: scope, mem: m, until: l.until}
 	defer pass.close()
 	if err := pass.run(l); err != nil {
-		return pass.head, err // what was learned about the files is not all taken in
+		return pass.outcome(), err // what was learned about the files is not all taken in
 	}
 	err = m.save()
 	if len(pass.faults) > 0 {
@@ -90,8 +99,10 @@ func (s *Store) syncOnce(ctx context.Context, scope cadre.Scope, l look) (cadre.
 	if err == nil {
 		p.done = pass.upTo
 	}
-	return pass.head, err
+	return pass.outcome(), err
 }
+
+func (p *pass) outcome() outcome { return outcome{p.head, p.mem.Taken} }
 
 // pass is one run of sync, alone on its scope among all processes of Cadre.
 type pass struct {
@@ -191,6 +202,9 @@ func (p *pass) catchUp() error {
 			}
 			p.since = append(p.since, e)
 			p.upTo.Seq = max(p.upTo.Seq, e.Seq)
+			if e.Door == door { // whoever took it in did not get to remember that
+				p.mem.Taken = max(p.mem.Taken, e.Seq)
+			}
 		}
 		return nil
 	}
@@ -200,7 +214,9 @@ func (p *pass) catchUp() error {
 		return nil // what this pass has learned about them is kept
 	}
 	p.full = true
-	return p.mem.forget()
+	err = p.mem.forget()
+	p.mem.Taken = p.head.Seq
+	return err
 }
 
 // openList opens the folder of the tasks; with create it is made.
@@ -474,8 +490,12 @@ func (p *pass) takeIn() error {
 	}
 	if len(v.Tasks)+len(v.Mail)+len(v.Taken) > 0 || v.Team != nil {
 		c := cadre.Command{ID: commandID(id...), Actor: cadre.External, Door: door, Verb: "intake", Now: p.now()}
-		if _, err := p.Store.Store.Update(p.ctx, p.scope, c, func(s cadre.Snap) ([]cadre.Event, error) { return v.Decide(s, c) }); err != nil {
+		r, err := p.Store.Store.Update(p.ctx, p.scope, c, func(s cadre.Snap) ([]cadre.Event, error) { return v.Decide(s, c) })
+		if err != nil {
 			return err
+		}
+		if len(r.Events) > 0 {
+			p.mem.Taken = max(p.mem.Taken, r.Head.Seq)
 		}
 	}
 	for id, s := range p.slots {
