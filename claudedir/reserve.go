@@ -61,7 +61,7 @@ func (p *pass) reserveLocked(n int, next uint64) (reservation, error) {
 			err = p.largest()
 		}
 		r.first = max(p.mem.Largest, mark, max(1, next)-1) + 1
-		if err == nil && p.exists("tasks/"+string(p.scope)+"/"+strconv.FormatUint(r.first, 10)+".json") {
+		if _, gone := swapfile.Stat(p.list, strconv.FormatUint(r.first, 10)+".json"); err == nil && gone == nil {
 			// Whoever made a task since the names were last read got this number: there
 			// are more, and the names have to be read again.
 			err = p.largest()
@@ -98,15 +98,18 @@ func (p *pass) readMark() (uint64, error) {
 
 func (p *pass) writeMark(n uint64) error {
 	content := claudefile.WriteMark(n)
-	_, exists, err := swapfile.Create(p.list, markName, content)
-	if err != nil || !exists {
-		return err
+	for {
+		_, old, err := swapfile.Exchange(p.list, markName, content)
+		if err == nil {
+			return old.Done()
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if _, exists, err := swapfile.Create(p.list, markName, content); err != nil || !exists {
+			return err
+		}
 	}
-	_, old, err := swapfile.Exchange(p.list, markName, content)
-	if err != nil {
-		return err
-	}
-	return old.Done()
 }
 
 // raiseMark keeps clients from using the number of a removed task again.
