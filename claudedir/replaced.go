@@ -16,7 +16,7 @@ import (
 // stays until what it says is taken in, and half a file for whoever sweeps: its
 // writer may yet end.
 func (p *pass) settled(old *swapfile.Old, expected []byte, parse func([]byte) error) ([]byte, swapfile.Stamp, error) {
-	for deadline := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) {
+	for deadline, pause := time.Now().Add(patience), firstPause; ; pause = rest(pause) {
 		data, stamp, err := old.Read(claudefile.MaxFile)
 		late := time.Now().After(deadline)
 		switch {

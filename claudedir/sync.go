@@ -398,13 +398,23 @@ func (p *pass) unreadable(id cadre.TaskID, stamp swapfile.Stamp, err error) {
 	p.fail(taskKey(id), err)
 }
 
-// patience is how long a writer that is in the middle of a file is waited for.
-const patience = time.Second
+// patience is how long a writer that is in the middle of a file is waited for: most
+// need a moment only.
+const (
+	patience   = time.Second
+	firstPause = 100 * time.Microsecond
+)
+
+// rest pauses, and says for how long to do so the next time.
+func rest(pause time.Duration) time.Duration {
+	time.Sleep(pause)
+	return min(2*pause, 2*time.Millisecond)
+}
 
 // readWhole reads a task's file. One that does not parse and was just touched is
 // being written in place: its writer gets a moment to finish.
 func (p *pass) readWhole(name string) ([]byte, swapfile.Stamp, error) {
-	for deadline := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) {
+	for deadline, pause := time.Now().Add(patience), firstPause; ; pause = rest(pause) {
 		p.saw = p.wall() // before, because it may be written again while we stand still after
 		data, stamp, err := swapfile.Read(p.list, name, claudefile.MaxFile)
 		if errors.Is(err, swapfile.ErrChanging) && time.Now().Before(deadline) {
