@@ -36,7 +36,7 @@ func (v *MemberStarted) Answer(s Snap, c Command, _ Receipt) (any, error) { retu
 
 // MemberGone says that the process of a member is gone. For one that was to live it
 // is a death: everything it had goes back, and the lead is told, in one commit. Said
-// twice it is still one.
+// twice it is still one. One that could not be started has left, as if never spawned.
 type MemberGone struct {
 	Name    string
 	Process *Process // which; nil for one that could not be started
@@ -59,13 +59,21 @@ func (v *MemberGone) Decide(s Snap, c Command) ([]Event, error) {
 		d.put(m, next)
 		return d.finish()
 	}
-	next.State, next.Since, next.Evidence = StateDead, d.now(), clip(v.Why, MaxSubject)
+	said := "died: " + clip(v.Why, MaxSubject)
+	next.State = StateDead
+	if v.Process == nil {
+		next.State, said = StateDeparted, "could not be started: "+clip(v.Why, MaxSubject)
+	}
+	next.Since, next.Evidence = d.now(), said
 	d.put(m, next)
-	given, err := d.takeBack(m.Name, true)
+	given, err := d.takeBack(m.Name)
 	if err != nil {
 		return nil, err
 	}
-	text := fmt.Sprintf("%s died: %s", m.Name, clip(v.Why, MaxSubject))
+	if err := d.voidShutdown(m.Name, "it "+said); err != nil {
+		return nil, err
+	}
+	text := m.Name + " " + said
 	if len(given) > 0 {
 		text += "; pending again: task " + strings.Join(given, ", ")
 	}
@@ -79,9 +87,9 @@ func (p *Process) same(o *Process) bool {
 	return p == nil && o == nil || p != nil && o != nil && *p == *o
 }
 
-// takeBack gives back all the open tasks of a member: what it worked on counts as an
-// attempt, if it is to count.
-func (d *draft) takeBack(member string, counts bool) (given []string, err error) {
+// takeBack gives back all the open tasks of a member; what it worked on counts as an
+// attempt.
+func (d *draft) takeBack(member string) (given []string, err error) {
 	held, err := collect(d.Tasks(TaskQuery{Index: IndexOwner, Key: member}))
 	if err != nil {
 		return nil, err
@@ -90,7 +98,7 @@ func (d *draft) takeBack(member string, counts bool) (given []string, err error)
 		if !t.Open() {
 			continue
 		}
-		if counts && t.Status == InProgress {
+		if t.Status == InProgress {
 			err = d.requeue(t, nil)
 		} else {
 			next := t.Clone()
@@ -137,7 +145,7 @@ func (v *MembersRecover) Decide(s Snap, c Command) ([]Event, error) {
 		next := m.Clone()
 		next.Process = nil
 		if m.State != StateDead && m.State != StateDeparted {
-			next.State, next.Since, next.Evidence = StateStarting, d.now(), "its supervisor was started again"
+			next.State, next.Since, next.Evidence = StateStarting, d.now(), "waits for a supervisor"
 			if err := d.putBackRunning(m.Name); err != nil {
 				return nil, err
 			}
@@ -177,6 +185,33 @@ func (v *MembersRecover) Answer(_ Snap, _ Command, r Receipt) (any, error) {
 	}
 	return out, nil
 }
+
+// MsgDeliver says that a member was handed messages of its own.
+type MsgDeliver struct{ IDs []MessageID }
+
+// Decide marks them as delivered.
+func (v *MsgDeliver) Decide(s Snap, c Command) ([]Event, error) {
+	d, err := begin(s, c)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range v.IDs {
+		m, err := d.Message(id)
+		if err != nil {
+			return nil, err
+		}
+		if m == nil || m.To != d.me || m.DeliveredAt != nil {
+			continue
+		}
+		next, now := m.Clone(), d.now()
+		next.DeliveredAt = &now
+		d.put(m, next)
+	}
+	return d.finish()
+}
+
+// Answer says nothing more than that it is done.
+func (v *MsgDeliver) Answer(Snap, Command, Receipt) (any, error) { return nil, nil }
 
 // TaskFail says that an attempt at a task failed: it is pending again, with what came
 // of it, until the attempts are used up.

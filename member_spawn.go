@@ -1,7 +1,6 @@
 package cadre
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -107,6 +106,7 @@ func (v *MemberSpawn) Answer(s Snap, c Command, r Receipt) (any, error) {
 // whoever runs it ends everything it started.
 type MemberKill struct {
 	Name string `json:"name" arg:"NAME" help:"the member"`
+	Why  string `json:"why,omitempty" help:"the reason, for the record"`
 }
 
 // Decide lets the member depart, whatever it does.
@@ -115,19 +115,34 @@ func (v *MemberKill) Decide(s Snap, c Command) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := d.depart(m.Name, fmt.Sprintf("killed by %s", d.me), d.me == LeadName); err != nil {
+	if err := checkText("reason", v.Why, MaxSubject); err != nil {
 		return nil, err
 	}
-	asks, err := collect(d.OpenAsks())
-	if err != nil {
+	why := "killed by " + d.me
+	if v.Why != "" {
+		why += ": " + v.Why
+	}
+	if err := d.depart(m.Name, why, d.me == LeadName); err != nil {
 		return nil, err
 	}
-	for _, a := range asks {
-		if a.Kind == AskShutdown && a.Member == m.Name {
-			d.put(a, a.void("it was killed"))
-		}
+	if err := d.voidShutdown(m.Name, "it was killed"); err != nil {
+		return nil, err
 	}
 	return d.finish()
+}
+
+// voidShutdown voids what asks a member to end that has ended.
+func (d *draft) voidShutdown(member, why string) error {
+	asks, err := collect(d.OpenAsks())
+	if err != nil {
+		return err
+	}
+	for _, a := range asks {
+		if a.Kind == AskShutdown && a.Member == member {
+			d.put(a, a.void(why))
+		}
+	}
+	return nil
 }
 
 // beginSupervised begins a verb of the lead about a member that Cadre runs.

@@ -91,7 +91,7 @@ func (d *draft) next(runs bool) (*Task, error) {
 		if err != nil {
 			return nil, err
 		}
-		if t.Kind == KindInternal || runs && t.Run == "" {
+		if t.Kind == KindInternal || runs && !t.runnable() {
 			continue
 		}
 		if t.Status == InProgress {
@@ -112,7 +112,7 @@ func (d *draft) next(runs bool) (*Task, error) {
 		return assigned, nil
 	}
 	for t, err := range d.Tasks(TaskQuery{Index: IndexReady}) {
-		if err != nil || !runs || t.Run != "" {
+		if err != nil || !runs || t.runnable() {
 			return t, err
 		}
 	}

@@ -5,6 +5,7 @@ package agent
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"cadre"
@@ -60,6 +61,10 @@ type Worker interface {
 	// left. To call it again does no harm.
 	End()
 }
+
+// Mark is a variable that everything a worker starts must have in its environment, so
+// that it can be found when both the worker and its supervisor were killed.
+func Mark(p cadre.Process) string { return fmt.Sprintf("CADRE_PROCESS=%d-%s", p.PID, p.Start) }
 
 // Outcome is what came of a task.
 type Outcome struct {

@@ -43,6 +43,16 @@ func (p Place) session() string {
 	return p.Env["CLAUDE_CODE_SESSION_ID"]
 }
 
+// Nameless is an environment without anything that says who somebody is or on which
+// list it works, for a process that is to be somebody else.
+func Nameless(env []string) []string {
+	own := []string{"CADRE_TOKEN", "CADRE_SCOPE", "CLAUDE_CODE_TASK_LIST_ID", "CLAUDE_CODE_TEAM_NAME", "CLAUDE_CODE_AGENT_ID", "CLAUDE_CODE_AGENT_TYPE"}
+	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
+		k, _, _ := strings.Cut(kv, "=")
+		return slices.Contains(own, k) || slices.Contains(agentMarks, k) || strings.HasPrefix(k, agentPrefix)
+	})
+}
+
 // Identify says who a local caller is, once per process: the holder of a token,
 // else an agent's session or a guest, else the operator. Nothing that a caller
 // passes as a parameter changes it but as, which only the operator may give.

@@ -25,10 +25,6 @@ import (
 // outputLimit is how much is kept of what one command prints, besides the end.
 const outputLimit = 4 << 20
 
-// Mark is the variable that everything a member starts has in its environment; its
-// value is the member's process.
-const Mark = "CADRE_PROCESS"
-
 // Backend runs shell members.
 type Backend struct{ Keepers *proc.Keepers }
 
@@ -61,7 +57,7 @@ func (b Backend) Start(s agent.Spec) (agent.Worker, error) {
 	}
 	w := &worker{Keeper: k, spec: s, mail: filepath.Join(s.Dir, "mail.jsonl")}
 	w.env = append(w.env, s.Env...)
-	w.env = append(w.env, "CADRE_MAIL="+w.mail, Mark+"="+k.ID.String())
+	w.env = append(w.env, "CADRE_MAIL="+w.mail, agent.Mark(w.Process()))
 	return w, nil
 }
 

@@ -20,18 +20,23 @@ func New(open func() (*os.File, error)) *Lock { return &Lock{open: open} }
 
 // Acquire takes the lock, waiting for it until the context ends.
 func (l *Lock) Acquire(ctx context.Context) error {
-	if l.kept == nil {
-		f, err := l.open()
-		if err != nil {
-			return err
-		}
-		l.kept = f
-	}
-	got, err := try(l.kept)
+	got, err := l.TryAcquire()
 	if got || err != nil {
 		return err
 	}
 	return l.wait(ctx)
+}
+
+// TryAcquire takes the lock if nobody has it, and says whether it did.
+func (l *Lock) TryAcquire() (bool, error) {
+	if l.kept == nil {
+		f, err := l.open()
+		if err != nil {
+			return false, err
+		}
+		l.kept = f
+	}
+	return try(l.kept)
 }
 
 // wait blocks on an open file of its own: one that is given up when the context

@@ -46,6 +46,21 @@ func TestOneHolderAtATime(t *testing.T) {
 	}
 }
 
+func TestTryAcquireNeverWaits(t *testing.T) {
+	a, b := pair(t)
+	for _, l := range []*flock.Lock{a, b} {
+		if got, err := l.TryAcquire(); got != (l == a) || err != nil {
+			t.Fatalf("TryAcquire() = %t, %v", got, err)
+		}
+	}
+	if err := a.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := b.TryAcquire(); !got || err != nil {
+		t.Errorf("TryAcquire() of a free lock = %t, %v", got, err)
+	}
+}
+
 // A wait that was given up must neither keep the lock nor free somebody else's.
 func TestGivenUpWaitLeavesTheLockAlone(t *testing.T) {
 	a, b := pair(t)

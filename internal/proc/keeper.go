@@ -129,10 +129,14 @@ func (k *Keeper) listen(out io.Reader, ready chan<- struct{}) {
 	if err := k.cmd.Wait(); err != nil {
 		k.why = err.Error()
 	}
-	if err := k.all.endAdopted(k.cmd.Process.Pid, k.grace); err != nil {
+	if err := k.all.endAdopted(k.cmd.Process.Pid, min(k.grace, orphanGrace)); err != nil {
 		k.why += "; " + err.Error()
 	}
 }
+
+// orphanGrace is how long what a dead keeper left may take to end by itself: whoever
+// waits for it should hear of the death soon.
+const orphanGrace = 300 * time.Millisecond
 
 // endAdopted forgets a keeper that has ended, and ends what keepers left that did not
 // end in peace. Everything that a keeper starts is in another session than this
