@@ -131,20 +131,6 @@ func (v *MemberKill) Decide(s Snap, c Command) ([]Event, error) {
 	return d.finish()
 }
 
-// voidShutdown voids what asks a member to end that has ended.
-func (d *draft) voidShutdown(member, why string) error {
-	asks, err := collect(d.OpenAsks())
-	if err != nil {
-		return err
-	}
-	for _, a := range asks {
-		if a.Kind == AskShutdown && a.Member == member {
-			d.put(a, a.void(why))
-		}
-	}
-	return nil
-}
-
 // beginSupervised begins a verb of the lead about a member that Cadre runs.
 func beginSupervised(s Snap, c Command, name, what string) (*draft, *Member, error) {
 	d, err := begin(s, c)

@@ -27,7 +27,7 @@ func (r *runner) loop() {
 			continue
 		}
 		again := time.Duration(1<<63 - 1)
-		if !errors.Is(err, nothing) && r.ctx.Err() == nil {
+		if !errors.Is(err, nothing) && !errors.Is(err, cadre.ErrForbidden) && r.ctx.Err() == nil { // forbidden: it just left
 			r.v.warn("%s cannot take up work: %v", r.member.Name, err)
 			again = r.v.Heartbeat
 		}
