@@ -93,9 +93,10 @@ func hang(text string) string {
 	return strings.ReplaceAll(strings.TrimSpace(termtext.Lines(text)), "\n", "\n  ")
 }
 
-// talk says something that is no part of the answer.
+// talk says something that is no part of the answer, after what there is of it.
 func (p *program) talk(format string, args ...any) {
 	if !p.json && !p.jsonl && !p.quiet {
+		p.out.Flush() // an error stays, and is told at the end
 		fmt.Fprintf(p.stderr, "%s\n", termtext.Lines(fmt.Sprintf(format, args...)))
 	}
 }

@@ -19,14 +19,14 @@ type page struct {
 	cols  int // of the terminal; 0 where nothing may be cut
 	time  time.Time
 	scope cadre.Scope
-	me    string // who looks at it
+	me    cadre.Actor // who looks at it
 
 	sessions func() map[string]string // the names that sessions have in this team
 	names    map[string]string        // the same, once somebody asked; nil where it has to be asked again
 }
 
 func (p *program) page(ctx context.Context, s *coord.Session) *page {
-	pg := &page{program: p, color: p.colored(), time: p.now().Wall, scope: s.Scope, me: s.Actor.Name}
+	pg := &page{program: p, color: p.colored(), time: p.now().Wall, scope: s.Scope, me: s.Actor}
 	pg.sessions = func() map[string]string { return sessionNames(ctx, s) }
 	if p.outTerm {
 		pg.cols = p.width

@@ -118,6 +118,22 @@ func TestTerminalHasColourAndFits(t *testing.T) {
 	}
 }
 
+func TestTalkComesAfterTheAnswer(t *testing.T) {
+	w := newTerminal(t)
+	w.must("team", "create", "mail")
+	w.must("msg", "send", "team-lead", "hello", "--as", "bob")
+	w.must("msg", "send", "bob", "hello")
+	for _, own := range [][]string{{"msg", "inbox"}, {"msg", "inbox", "--as", "bob"}} {
+		out := w.must(own...)
+		if answer, talk := strings.Index(out, "hello"), strings.Index(out, "cadre msg ack"); answer < 0 || talk < answer {
+			t.Errorf("%v: the hint is not after the mail:\n%s", own, out)
+		}
+	}
+	if out := w.must("msg", "inbox", "bob"); strings.Contains(out, "cadre msg ack") {
+		t.Errorf("who looks into another's mail is told to mark it:\n%s", out)
+	}
+}
+
 func TestForcingAsOperatorNeedsATerminal(t *testing.T) {
 	w := newTerminal(t)
 	w.must("task", "add", "first")

@@ -24,7 +24,7 @@ func (pg *page) broadcast(b *cadre.Broadcast) {
 // inbox prints messages as mail: who, when, how far, and the whole text.
 func (pg *page) inbox(mail []*cadre.MessageView) {
 	if len(mail) == 0 {
-		pg.talk("no unread messages\n  try: cadre msg inbox --all")
+		pg.talk("no unread messages; with --all those that were read are shown too")
 		return
 	}
 	for i, m := range mail {
@@ -43,7 +43,9 @@ func (pg *page) inbox(mail []*cadre.MessageView) {
 		pg.printf("\n")
 		pg.block("  ", letter(m.Message))
 	}
-	pg.hint("\nto mark them as read: cadre msg ack")
+	if last := mail[len(mail)-1]; last.ReadAt == nil && last.Dead == "" && pg.is(last.To) {
+		pg.hint("\nto mark them as read: cadre msg ack")
+	}
 }
 
 func (pg *page) acknowledged(mail []*cadre.MessageView) {
@@ -115,7 +117,7 @@ func (pg *page) ask(a *cadre.Ask) {
 // alone to say: everybody else can only see what came of it.
 func (pg *page) answerTo(a *cadre.Ask) string {
 	switch {
-	case a.Kind == cadre.AskShutdown && a.Member != pg.me:
+	case a.Kind == cadre.AskShutdown && !pg.is(a.Member):
 		return "cadre member list"
 	case a.Kind == cadre.AskRefusal:
 		id, name := string(a.ID), line(a.Member)

@@ -45,6 +45,17 @@ func (pg *page) objectText(r cadre.Ref) string {
 	return r.String()
 }
 
+// is says whether a name is that of the caller.
+func (pg *page) is(name string) bool {
+	switch {
+	case pg.me.By != "":
+		return name == pg.me.Name
+	case pg.me.Kind == cadre.ActorOperator:
+		return name == cadre.LeadName || name == pg.me.Name
+	}
+	return name == pg.who(pg.me)
+}
+
 // who names who acted: whom the operator acted as is marked, and a session has the
 // name that it has in the team, where it is in it.
 func (pg *page) who(a cadre.Actor) string {
