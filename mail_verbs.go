@@ -242,6 +242,9 @@ func (v *MsgAck) Decide(s Snap, c Command) ([]Event, error) {
 		if messages, err = collect(d.Unread(d.me)); err != nil {
 			return nil, err
 		}
+		if err := d.leaveToClient(messages); err != nil {
+			return nil, err
+		}
 	}
 	for _, id := range v.IDs {
 		m, err := d.Message(id)
@@ -265,6 +268,23 @@ func (v *MsgAck) Decide(s Snap, c Command) ([]Event, error) {
 		return nil, err
 	}
 	return d.finish()
+}
+
+// leaveToClient keeps the operator from marking all mail of a lead that a client
+// plays: its client would not show it any more. What Cadre has to say is for both.
+func (d *draft) leaveToClient(messages []*Message) error {
+	lead, err := d.Member(d.me)
+	if err != nil || lead == nil || lead.Backend != BackendClient || d.cmd.Actor.Kind != ActorOperator {
+		return err
+	}
+	hint := "cadre msg ack ID"
+	for _, m := range messages {
+		if m.Kind == MessageNotice {
+			hint = "cadre msg ack " + string(m.ID)
+			break
+		}
+	}
+	return refuse(RuleOwner, "this is the mail of %s, whose client reads it itself and would not see what is marked here", d.me).hint("%s", hint)
 }
 
 // marked gives the message as read, and so as delivered.

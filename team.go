@@ -161,7 +161,7 @@ func CheckTeamName(s string) error {
 
 func checkMemberName(s string) error {
 	if !isName(s, func(c byte) bool { return c >= 'A' && c <= 'Z' || c == '_' }) || s[0] == '_' {
-		return refuse(RuleName, "%q cannot be a member's name: use letters, digits, - and _, at most 64", clip(s, 80))
+		return refuse(RuleName, "%q cannot be a member's name: use a-z, A-Z, 0-9, - and _, at most 64", clip(s, 80))
 	}
 	if slices.Contains(reservedNames, strings.ToLower(s)) {
 		return refuse(RuleName, "%q is a reserved name", s).hint("cadre team join --name NAME")

@@ -139,6 +139,9 @@ func (p *program) writeLine(v any) error {
 // is complete when the stream ends. An interrupt is how a watch is meant to end.
 func (p *program) showStream(ctx context.Context, s *coord.Session, name string, stream coord.Stream) error {
 	pg := p.page(ctx, s)
+	if name == "watch" {
+		pg.hint("following %s; Ctrl-C ends it", pg.scope)
+	}
 	n := 0
 	for e, err := range stream.Events {
 		if err != nil && ctx.Err() != nil {

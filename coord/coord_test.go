@@ -371,6 +371,18 @@ func TestOverview(t *testing.T) {
 	if again := must[*coord.OverviewView](t, s, &coord.Overview{Since: o.Head}); len(again.Changes) != 0 {
 		t.Errorf("nothing happened, and %d changes are shown", len(again.Changes))
 	}
+
+	// A question that waited too long can only be read, and is not lost.
+	d.now.Wall = d.now.Wall.Add(2 * cadre.DefaultAskDeadline)
+	o = must[*coord.OverviewView](t, s, &coord.Overview{})
+	if len(o.Needs) != 1 || o.Needs[0].Message == nil || o.Next[0] != "cadre msg inbox" || o.Team.Asks != 0 {
+		t.Errorf("after the deadline: %+v, %d asks, next %v", o.Needs, o.Team.Asks, o.Next)
+	}
+	for _, a := range must[[]*cadre.Ask](t, s, &cadre.AskList{All: true}) {
+		if a.State != cadre.AskExpired {
+			t.Errorf("the ask is %s", a.State)
+		}
+	}
 }
 
 func TestGC(t *testing.T) {

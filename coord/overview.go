@@ -131,10 +131,12 @@ func (v *Overview) look(snap cadre.Snap, s *Session, out *OverviewView) error {
 // client plays reads its mail itself; only what Cadre has to say is then for both.
 // That somebody is idle waits for nobody.
 func (out *OverviewView) needs(snap cadre.Snap, s *Session) error {
+	listed := map[cadre.AskID]bool{}
 	for ask, err := range snap.OpenAsks() {
 		if err != nil {
 			return err
 		}
+		listed[ask.ID] = true
 		what := fmt.Sprintf("%s asks (%s): %s", ask.From, ask.Kind, ask.Text)
 		if ask.Kind == cadre.AskRefusal {
 			what = ask.Text
@@ -147,8 +149,8 @@ func (out *OverviewView) needs(snap cadre.Snap, s *Session) error {
 		return err
 	}
 	for _, m := range mail.([]*cadre.MessageView) {
-		if m.Ask != "" || m.Kind == cadre.MessageIdle || theirs && m.Kind != cadre.MessageNotice {
-			continue // an ask is listed itself
+		if listed[m.Ask] || m.Kind == cadre.MessageIdle || theirs && m.Kind != cadre.MessageNotice {
+			continue
 		}
 		out.Needs = append(out.Needs, Need{fmt.Sprintf("message from %s: %s", m.From, m.Summary), m.SentAt, "cadre msg inbox", m.Message})
 	}

@@ -124,10 +124,9 @@ func (v *TeamUse) Run(ctx context.Context, s *Session) (any, error) {
 	return s.Do(ctx, "team show", &cadre.TeamShow{})
 }
 
-// askOperator is what an agent types that may not do something itself.
-func askOperator(what string) string {
-	return fmt.Sprintf(`cadre msg send %s "please run: cadre %s"`, cadre.LeadName, what)
-}
+// askOperator is what an agent does that may not do something itself. Not every
+// list has a lead to write to.
+func askOperator(what string) string { return "ask the operator to run: cadre " + what }
 
 // known refuses a scope that nothing was ever written to.
 func (s *Session) known(ctx context.Context) error {
