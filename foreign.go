@@ -2,7 +2,6 @@ package cadre
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -25,7 +24,7 @@ type Foreign struct {
 
 // Decide takes the writes in.
 func (v *Foreign) Decide(s Snap, c Command) ([]Event, error) {
-	in := &intake{draft: newDraft(s, c), guard: v.Guard, by: map[Ref]Actor{}}
+	in := &intake{draft: newDraft(s, c), guard: v.Guard, by: map[Ref]Actor{}, said: map[string]bool{}}
 	if v.Team != nil {
 		if err := in.team(v.Team); err != nil {
 			return nil, err
@@ -60,6 +59,7 @@ type intake struct {
 	guard   bool
 	by      map[Ref]Actor // who wrote what an event is about
 	refused []string      // what cannot be true here, in words
+	said    map[string]bool
 	deleted []*Task
 }
 
@@ -104,8 +104,8 @@ func plain(s string) string {
 }
 
 func (in *intake) leaveOut(format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); !slices.Contains(in.refused, text) {
-		in.refused = append(in.refused, text)
+	if text := fmt.Sprintf(format, args...); !in.said[text] {
+		in.refused, in.said[text] = append(in.refused, text), true
 	}
 }
 

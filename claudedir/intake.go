@@ -315,14 +315,14 @@ func (in *intake) edges(f *cadre.ForeignTask, w written, base, now *claudefile.T
 		}
 	}
 	add, drop = differ(w.file.Blocks, was.Blocks, now.Blocks)
-	for _, waits := range [][]string{add, drop} {
+	for i, waits := range [][]string{add, drop} {
+		wanted := i == 0
 		for _, id := range waits {
 			other, err := in.past(cadre.Ref{Kind: cadre.KindTask, ID: id}, w)
 			if err != nil {
 				return false, err
 			}
 			other.files = w.ours
-			wanted := slices.Contains(add, id)
 			if other.replaced(wanted && base == nil, staleEdge, func(t *cadre.Task) bool { return waitsFor(t, w.id) == wanted }) {
 				continue
 			}
@@ -348,8 +348,9 @@ func differ(file, base, now []string) (add, drop []string) {
 	}
 	f, b, n := in(file), in(base), in(now)
 	for _, id := range file {
-		if !b[id] && !n[id] && !slices.Contains(add, id) {
+		if !b[id] && !n[id] {
 			add = append(add, id)
+			n[id] = true
 		}
 	}
 	for _, id := range base {
