@@ -13,7 +13,7 @@ import (
 // Mechanism in internal has no domain words, and the rule book imports nothing.
 var mayImport = map[string][]string{
 	"cadre":                 {},
-	"cadre/coord":           {"cadre"},
+	"cadre/coord":           {"cadre", "cadre/internal/..."},
 	"cadre/memstore":        {"cadre"},
 	"cadre/sqlitestore":     {"cadre", "cadre/internal/..."},
 	"cadre/storetest":       {"cadre"},

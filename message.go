@@ -2,6 +2,7 @@ package cadre
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -145,6 +146,12 @@ func (a *Ask) index(add func(Index, string)) {
 func (a *Ask) Clone() *Ask {
 	c := *a
 	return &c
+}
+
+// ForPerson says whether the ask waits for the lead or the operator, and not for
+// another member.
+func (a *Ask) ForPerson() bool {
+	return a.State == AskOpen && a.Kind != AskShutdown && (len(a.Approvers) == 0 || slices.Contains(a.Approvers, LeadName))
 }
 
 // late says whether the ask waited too long for an answer to count.

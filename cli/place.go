@@ -131,7 +131,10 @@ func (p *program) session(ctx context.Context, verb any) (*coord.Session, error)
 	if err != nil {
 		return nil, err
 	}
-	c := &coord.Coord{Store: store, Now: p.now, Warn: p.warn, Fresh: fresh}
+	c := &coord.Coord{Store: store, Now: p.now, Warn: p.warn, Fresh: fresh, Env: p.environ}
+	if p.errTerm {
+		c.Terminal = p.stderr
+	}
 	if p.said != nil {
 		c.Transcripts = p.said
 	}

@@ -12,6 +12,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 
 	"cadre"
@@ -25,6 +26,8 @@ type Coord struct {
 	Warn  func(format string, args ...any) // talk that refuses nothing
 
 	Transcripts Transcripts // nil: nothing is known from them
+	Terminal    io.Writer   // a person's; nil: there is none
+	Env         []string    // for commands that a person names
 	Fresh       bool        // there was no state before this process came
 }
 

@@ -19,6 +19,8 @@ type Watch struct {
 	Until string `json:"until,omitempty" help:"stop when this is so: task:12=completed"`
 	Since string `json:"since,omitempty" help:"begin at an event's number, a time or an age; now without"`
 	Guard bool   `json:"guard,omitempty" help:"put back what a member wrote into Claude Code's files and may not"`
+
+	Notify string `json:"notify,omitempty" help:"tell you when an ask waits for you: bell, osc, or a command, which reads it as JSON"`
 }
 
 // Guarded is a store that can put back what was written past the rules.
@@ -39,6 +41,10 @@ func (v *Watch) Run(ctx context.Context, s *Session) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	notices, err := s.notifier(v.Notify)
+	if err != nil {
+		return nil, err
+	}
 	follow := true
 	if until != nil {
 		met, err := s.holds(ctx, until)
@@ -54,7 +60,26 @@ func (v *Watch) Run(ctx context.Context, s *Session) (any, error) {
 		}
 		head = cadre.Head{Seq: seq}
 	}
+	if notices == nil {
+		return Stream{s.follow(ctx, head, follow, until)}, nil
+	}
 	return Stream{func(yield func(cadre.Event, error) bool) {
+		go notices.run(ctx)
+		defer notices.end()
+		for e, err := range s.follow(ctx, head, follow, until) {
+			if err == nil {
+				notices.saw(e)
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}}, nil
+}
+
+// follow gives events from a place on, until the one that was waited for.
+func (s *Session) follow(ctx context.Context, head cadre.Head, follow bool, until *condition) iter.Seq2[cadre.Event, error] {
+	return func(yield func(cadre.Event, error) bool) {
 		for e, err := range s.Store.Events(ctx, s.Scope, head, follow) {
 			if err == nil {
 				err = s.stillValid(ctx)
@@ -63,7 +88,7 @@ func (v *Watch) Run(ctx context.Context, s *Session) (any, error) {
 				return
 			}
 		}
-	}}, nil
+	}
 }
 
 // guard has the store put back from now on what members may not write. It is for
