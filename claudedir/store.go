@@ -179,7 +179,7 @@ func kept(scope cadre.Scope) bool { return scope != cadre.Host }
 // warn tells what went wrong with files. The log is what counts: a command that is
 // durable did not fail, and the next one tries again.
 func (s *Store) warn(scope cadre.Scope, err error) {
-	if s.Warn != nil && err != nil && !errors.Is(err, context.Canceled) {
+	if s.Warn != nil && err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		s.Warn("Claude Code's files of %s are behind: %v. The next command tries again", scope, err)
 	}
 }
