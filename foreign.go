@@ -222,6 +222,13 @@ func (in *intake) member(f ForeignMember, team *ForeignTeam) error {
 			return err
 		}
 	}
+	if m != nil && m.State == StateDeparted && m.Evidence == TeamVanished {
+		next := m.Clone() // it is there again, and so is who was in it
+		next.State, next.Since, next.Evidence = StateIdle, in.now(), inTeamFile
+		in.put(m, next)
+		in.wrote(m, team.By)
+		return nil
+	}
 	if m != nil && (m.State != StateDeparted || !f.JoinedAt.After(m.Since)) {
 		if m.State == StateDeparted || m.Backend != BackendClient {
 			return nil // an old copy of the file, or one of ours, which the log knows better
@@ -252,7 +259,7 @@ func (in *intake) member(f ForeignMember, team *ForeignTeam) error {
 	next := &Member{
 		Name: f.Name, Role: RoleTeammate, AgentType: f.AgentType, Model: f.Model, Prompt: f.Prompt, Color: f.Color, PlanMode: f.PlanMode,
 		Mode: f.Mode, CWD: f.CWD, Backend: BackendClient, N: in.number(), JoinedAt: f.JoinedAt.UTC(), State: StateIdle, Since: in.now(),
-		Evidence: "is in its client's team file",
+		Evidence: inTeamFile,
 	}
 	if f.Lead {
 		next.Role, next.Session = RoleLead, team.LeadSession
@@ -268,6 +275,14 @@ func (in *intake) member(f ForeignMember, team *ForeignTeam) error {
 	in.wrote(next, team.By)
 	return nil
 }
+
+const inTeamFile = "is in its client's team file"
+
+// Why a scope ended whose folders are gone.
+const (
+	TeamVanished = "a client deleted the team"
+	ListVanished = "a client deleted the list"
+)
 
 // ForeignEnd is that a client deleted a team or list: its folders are gone.
 type ForeignEnd struct{ Why string }

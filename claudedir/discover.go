@@ -171,22 +171,38 @@ func (p *pass) vanished() (gone bool, err error) {
 		}
 	}()
 	if p.mem.Files[configName].Mark&here != 0 { // one that could not be written yet is not gone
-		_, err := p.root.Lstat("teams/" + string(p.scope) + "/" + configName)
-		if errors.Is(err, fs.ErrNotExist) { // a link or the like in its place is no deleted team
-			return true, p.archive("a client deleted the team")
+		if p.noConfig() {
+			return true, p.archive(cadre.TeamVanished)
 		}
 	}
 	if !p.mem.List || p.list != nil || p.mem.Team {
 		return false, nil
 	}
-	if session := claudefile.SessionTeam(string(p.scope)); session != "" && p.hasTask(session) {
-		moved, err := p.follow(cadre.Scope(session))
+	if session := cadre.SessionTeam(string(p.scope)); session != "" && p.hasTask(string(session)) {
+		moved, err := p.follow(session)
 		if moved || err != nil {
 			return moved, err
 		}
 	}
-	return true, p.archive("a client deleted the list")
+	return true, p.archive(cadre.ListVanished)
 }
+
+// noConfig says whether a team's file is gone, and not only for the moment in which
+// an editor puts another in its place. A link or the like is no deleted team.
+func (p *pass) noConfig() bool {
+	folder := "teams/" + string(p.scope)
+	for deadline := time.Now().Add(replacedWithin); ; time.Sleep(2 * time.Millisecond) {
+		if _, err := p.root.Lstat(folder + "/" + configName); !errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
+		if _, err := p.root.Lstat(folder); err != nil || time.Now().After(deadline) {
+			return true
+		}
+	}
+}
+
+// replacedWithin is how long a file may be away while somebody replaces it.
+const replacedWithin = 100 * time.Millisecond
 
 // cameFrom finds the list of a session that its client has moved to a new name, and
 // lets its history follow. It says whether there was one.
@@ -201,7 +217,7 @@ func (s *Store) cameFrom(ctx context.Context, to cadre.Scope) (bool, error) {
 		if info.Scope == to {
 			return false, nil
 		}
-		if info.Where == cadre.Live && claudefile.SessionTeam(string(info.Scope)) == string(to) {
+		if info.Where == cadre.Live && cadre.SessionTeam(string(info.Scope)) == to {
 			_, err := s.sync(ctx, info.Scope, look{})
 			return err == nil, err
 		}

@@ -22,6 +22,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -125,6 +126,7 @@ func (s *Store) place(scope cadre.Scope) *place {
 func (s *Store) open(create bool) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	isNew := false
 	if s.root == nil {
 		root, err := os.OpenRoot(s.Dir)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -135,6 +137,7 @@ func (s *Store) open(create bool) (bool, error) {
 				return false, err
 			}
 			root, err = os.OpenRoot(s.Dir)
+			isNew = true
 		}
 		if err != nil {
 			return false, err
@@ -148,7 +151,22 @@ func (s *Store) open(create bool) (bool, error) {
 		}
 		s.memory = memory
 	}
+	if isNew {
+		return true, s.forgetAll()
+	}
 	return true, nil
+}
+
+// forgetAll forgets the files of every scope: no client deleted them if all of its
+// folder is gone. Somebody moved it away, or it is on a disk that is not there.
+func (s *Store) forgetAll() error {
+	names, err := fs.ReadDir(s.memory.FS(), ".")
+	for _, e := range names {
+		if name := e.Name(); strings.HasSuffix(name, ".json") || strings.HasSuffix(name, ".slots") {
+			err = errors.Join(err, s.memory.Remove(name))
+		}
+	}
+	return err
 }
 
 // openInside opens a folder inside a folder of ours, making both where they are not

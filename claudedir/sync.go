@@ -215,6 +215,7 @@ func (p *pass) catchUp() error {
 	}
 	p.full = true
 	err = p.mem.forget()
+	p.mem.List = p.list != nil
 	p.mem.Taken = p.head.Seq
 	return err
 }
