@@ -1,6 +1,7 @@
 package claudedir_test
 
 import (
+	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -201,6 +202,34 @@ func TestAFinishedTaskWaitsForOneThatIsOpenedAgain(t *testing.T) {
 	w.must(&cadre.TaskUpdate{ID: two, Status: &pending})
 	if got := w.task(one); got.Status != cadre.Completed || len(got.Flags) > 0 {
 		t.Errorf("task one is %s, flags %v", got.Status, got.Flags)
+	}
+	w.check()
+}
+
+// For a moment after a file was cut it still has the time of the write before. That
+// is no file that was left broken long ago: its writer is at work.
+func TestACutFileWithAnOldTime(t *testing.T) {
+	w := newWorld(t)
+	id := w.add("words")
+	whole := strings.Replace(string(w.read(w.taskPath(id))), `"words"`, `"new words"`, 1)
+	f, err := os.OpenFile(w.taskPath(id), os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(w.taskPath(id), old, old); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	time.AfterFunc(5*time.Millisecond, func() {
+		_, err := f.WriteString(whole)
+		ended <- errors.Join(err, f.Close())
+	})
+	if got := w.task(id); got.Subject != "new words" {
+		t.Errorf("the task is %q", got.Subject)
+	}
+	if err := <-ended; err != nil {
+		t.Fatal(err)
 	}
 	w.check()
 }

@@ -412,9 +412,14 @@ func rest(pause time.Duration) time.Duration {
 	return min(2*pause, 2*time.Millisecond)
 }
 
+// stillFor is how long a file that seems to be left broken is watched: for a moment
+// after it was cut it still has the time of the write before.
+const stillFor = 20 * time.Millisecond
+
 // readWhole reads a task's file. One that does not parse and was just touched is
 // being written in place: its writer gets a moment to finish.
 func (p *pass) readWhole(name string) ([]byte, swapfile.Stamp, error) {
+	var broken swapfile.Stamp
 	for deadline, pause := time.Now().Add(patience), firstPause; ; pause = rest(pause) {
 		p.saw = p.wall() // before, because it may be written again while we stand still after
 		data, stamp, err := swapfile.Read(p.list, name, claudefile.MaxFile)
@@ -424,9 +429,15 @@ func (p *pass) readWhole(name string) ([]byte, swapfile.Stamp, error) {
 		if err != nil {
 			return data, stamp, err
 		}
-		age := time.Since(time.Unix(0, stamp.MTime))
-		if _, err := claudefile.ReadTask(data); err == nil || age > patience || age < -patience || time.Now().After(deadline) {
+		if _, err := claudefile.ReadTask(data); err == nil || time.Now().After(deadline) {
 			return data, stamp, nil
+		}
+		age := time.Since(time.Unix(0, stamp.MTime))
+		if fresh := -patience < age && age < patience; !fresh && stamp == broken {
+			return data, stamp, nil
+		} else if !fresh {
+			broken = stamp
+			time.Sleep(stillFor)
 		}
 	}
 }

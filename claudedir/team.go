@@ -449,7 +449,7 @@ func (p *pass) replaceFile(dir *swapfile.Dir, name, key string, content func(old
 			if err := look(); err != nil || p.team.touched[key] {
 				return err
 			}
-			if age := time.Since(time.Unix(0, stamp.MTime)); age < patience {
+			if age := time.Since(time.Unix(0, stamp.MTime)); age < patience || !still(dir, name, stamp) {
 				return fmt.Errorf("%s is being written by somebody else", name)
 			}
 		}
@@ -479,6 +479,13 @@ func (p *pass) replaceFile(dir *swapfile.Dir, name, key string, content func(old
 		}
 		return err
 	})
+}
+
+// still says whether nobody is writing to a file that seems to be left broken.
+func still(dir *swapfile.Dir, name string, was swapfile.Stamp) bool {
+	time.Sleep(stillFor)
+	now, err := swapfile.Stat(dir, name)
+	return err == nil && now == was
 }
 
 // readable says what keeps a file of the team from being read.

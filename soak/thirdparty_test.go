@@ -209,10 +209,6 @@ func window(field string) time.Duration {
 	return 2 * time.Second
 }
 
-// ownFields are fields of Cadre's own that stand in a file's metadata: taken out of
-// it, they are put back.
-var ownFields = []string{"metadata result", "metadata priority", "metadata labels"}
-
 // wanted says what a file that somebody wrote must make of the log: a value that the
 // file had says nothing, one that we replaced shortly before was copied from an old
 // file, and everything else is a change. What nobody wrote stays.
@@ -226,9 +222,6 @@ func (b *beside) wanted(before map[cadre.TaskID]*cadre.Task, id cadre.TaskID, da
 		is := valuesOf(t)
 		says := values(file)
 		for _, field := range fieldsOf(is, says) {
-			if says[field] == "" && slices.Contains(ownFields, field) {
-				continue
-			}
 			if says[field] != is[field] && !b.stale(id, field, says[field], at) {
 				want.add(id, field, says[field])
 			}
