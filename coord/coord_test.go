@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -592,6 +593,39 @@ func TestCreatingDoesNotWaitForOthers(t *testing.T) {
 	}
 	if asked, err := os.ReadFile(count); err != nil || strings.Count(string(asked), "asked") != 1 {
 		t.Errorf("the hook was asked %q, %v", asked, err)
+	}
+}
+
+// looks is a store that counts how often it is looked at.
+type looks struct {
+	cadre.Store
+	n atomic.Int64
+}
+
+func (l *looks) View(ctx context.Context, s cadre.Scope, look func(cadre.Snap) error) error {
+	l.n.Add(1)
+	return l.Store.View(ctx, s, look)
+}
+
+// TestWaitingBesideALeaseThatIsOver: nobody ended it, and who waits for something else
+// sleeps all the same.
+func TestWaitingBesideALeaseThatIsOver(t *testing.T) {
+	d := newDesk(t)
+	store := &looks{Store: d.Store}
+	d.Store = store
+	s := d.at("/p", nil)
+	must[*cadre.TeamView](t, s, &coord.TeamCreate{TeamCreate: cadre.TeamCreate{Name: "docs"}})
+	s = d.at("/p", nil)
+	must[*cadre.Added](t, s, &cadre.TaskAdd{Subject: "leased"})
+	must[*cadre.Added](t, s, &cadre.TaskAdd{Subject: "waited for"})
+	must[*cadre.TaskView](t, d.at("/p", nil, "as=ann"), &cadre.TaskStart{ID: "1", Lease: time.Second})
+	for _, now := range []cadre.Time{{Wall: d.now.Wall, Boot: "boot", Up: 2 * time.Hour}, {Wall: d.now.Wall, Boot: "another", Up: time.Minute}} {
+		d.now = now
+		store.n.Store(0)
+		refused(t, cadre.RuleTime, s, &coord.TaskWait{IDs: []cadre.TaskID{"2"}, Status: "completed", Timeout: 200 * time.Millisecond})
+		if n := store.n.Load(); n > 20 {
+			t.Errorf("it looked %d times in a fifth of a second", n)
+		}
 	}
 }
 

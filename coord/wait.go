@@ -153,22 +153,25 @@ func (v *TaskNext) Run(ctx context.Context, s *Session) (any, error) {
 }
 
 // nextEnd is how long it takes until the next lease or the next ask's time runs
-// out, which is no event of the log; at most the time given.
-func (s *Session) nextEnd(ctx context.Context, most time.Duration) (time.Duration, error) {
+// out, which is no event of the log; at most the time given. One that was over when
+// the call was made wakes nobody: it knew, and somebody else may never end it.
+func (s *Session) nextEnd(ctx context.Context, called cadre.Time, most time.Duration) (time.Duration, error) {
 	now := s.Now()
 	err := s.Store.View(ctx, s.Scope, func(snap cadre.Snap) error {
 		for t, err := range snap.Tasks(cadre.TaskQuery{Index: cadre.IndexLeased}) {
 			if err != nil {
 				return err
 			}
-			most = min(most, max(0, t.Lease.Until-now.Up)+time.Millisecond)
+			if t.Lease.Boot == called.Boot && t.Lease.Until > called.Up {
+				most = min(most, max(0, t.Lease.Until-now.Up)+time.Millisecond)
+			}
 		}
 		for a, err := range snap.OpenAsks() {
 			if err != nil {
 				return err
 			}
-			if a.Deadline != nil && a.Deadline.After(now.Wall) {
-				most = min(most, a.Deadline.Sub(now.Wall)+time.Millisecond)
+			if a.Deadline != nil && a.Deadline.After(called.Wall) {
+				most = min(most, max(0, a.Deadline.Sub(now.Wall))+time.Millisecond)
 			}
 		}
 		return nil
@@ -190,16 +193,18 @@ func (s *Session) retry(ctx context.Context, wait time.Duration, call func(conte
 		return nil, herr
 	}
 	// Once more: what happened before the head was read woke nobody.
+	called := s.Now()
 	if answer, err = call(ctx); !errors.Is(err, while) {
 		return answer, err
 	}
 	for limited.Err() == nil {
-		if head, err = s.nextChange(limited, head, wait); err != nil {
+		if head, err = s.nextChange(limited, head, called, wait); err != nil {
 			return nil, err
 		}
 		if err := s.stillValid(ctx); err != nil {
 			return nil, err
 		}
+		called = s.Now()
 		if answer, err = call(ctx); !errors.Is(err, while) {
 			return answer, err
 		}
@@ -213,8 +218,8 @@ func (s *Session) retry(ctx context.Context, wait time.Duration, call func(conte
 
 // nextChange waits for the next event, the end of a lease, of an ask, or of the time, and
 // gives the place to go on from.
-func (s *Session) nextChange(ctx context.Context, from cadre.Head, most time.Duration) (cadre.Head, error) {
-	most, err := s.nextEnd(ctx, most)
+func (s *Session) nextChange(ctx context.Context, from cadre.Head, called cadre.Time, most time.Duration) (cadre.Head, error) {
+	most, err := s.nextEnd(ctx, called, most)
 	if err != nil && ctx.Err() == nil {
 		return from, err
 	}
