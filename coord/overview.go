@@ -129,14 +129,13 @@ func (v *Overview) look(snap cadre.Snap, s *Session, out *OverviewView) error {
 
 // needs lists what waits for the person: asks, and mail for the lead. A lead that a
 // client plays reads its mail itself; only what Cadre has to say is then for both.
-// That somebody is idle waits for nobody.
+// That somebody is idle waits for nobody, and the mail of an ask only for those who
+// did not answer it in time.
 func (out *OverviewView) needs(snap cadre.Snap, s *Session) error {
-	listed := map[cadre.AskID]bool{}
 	for ask, err := range snap.OpenAsks() {
 		if err != nil {
 			return err
 		}
-		listed[ask.ID] = true
 		what := fmt.Sprintf("%s asks (%s): %s", ask.From, ask.Kind, ask.Text)
 		if ask.Kind == cadre.AskRefusal {
 			what = ask.Text
@@ -149,7 +148,12 @@ func (out *OverviewView) needs(snap cadre.Snap, s *Session) error {
 		return err
 	}
 	for _, m := range mail.([]*cadre.MessageView) {
-		if listed[m.Ask] || m.Kind == cadre.MessageIdle || theirs && m.Kind != cadre.MessageNotice {
+		ask, err := snap.Ask(m.Ask)
+		if err != nil {
+			return err
+		}
+		answered := ask != nil && ask.State != cadre.AskExpired // or listed itself
+		if answered || m.Kind == cadre.MessageIdle || theirs && m.Kind != cadre.MessageNotice {
 			continue
 		}
 		out.Needs = append(out.Needs, Need{fmt.Sprintf("message from %s: %s", m.From, m.Summary), m.SentAt, "cadre msg inbox", m.Message})
