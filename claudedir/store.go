@@ -78,13 +78,22 @@ type place struct {
 
 // New puts the files around a store. Nothing is read or made yet.
 func New(inner cadre.Store, o Options) *Store {
-	dir := o.Dir
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real // another name for the same folder is no other folder
-	}
-	sum := sha256.Sum256([]byte(dir))
+	sum := sha256.Sum256([]byte(resolved(o.Dir)))
 	o.Memory = filepath.Join(o.Memory, hex.EncodeToString(sum[:6]))
 	return &Store{Store: inner, Options: o, places: map[cadre.Scope]*place{}}
+}
+
+// resolved is a folder's path without links, as far as there is a folder: another name
+// for the same one is no other, also before it is made.
+func resolved(dir string) string {
+	for at, rest := dir, ""; ; at, rest = filepath.Dir(at), filepath.Join(filepath.Base(at), rest) {
+		if real, err := filepath.EvalSymlinks(at); err == nil {
+			return filepath.Join(real, rest)
+		}
+		if at == filepath.Dir(at) {
+			return dir
+		}
+	}
 }
 
 // Inner is the store that this one stands around.
@@ -273,7 +282,7 @@ func (s *Store) Update(ctx context.Context, scope cadre.Scope, c cadre.Command, 
 		}
 		if need > reserved.n {
 			if reserved, err = s.reserve(ctx, scope, need, next); err != nil {
-				return cadre.Receipt{}, cadre.Fault(err, "", "no task id could be reserved in Claude Code's list %s", scope)
+				return cadre.Receipt{}, cadre.Fault(err, "cadre doctor; to leave Claude Code's folder alone: export CADRE_CLAUDE=off", "no task id could be reserved in Claude Code's list %s", scope)
 			}
 		}
 		receipt, err := s.Store.Update(ctx, scope, c, func(snap cadre.Snap) ([]cadre.Event, error) {

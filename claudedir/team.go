@@ -1,6 +1,7 @@
 package claudedir
 
 import (
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -522,11 +523,10 @@ func (p *pass) merge(key, name string, data []byte, added []claudefile.Entry) {
 func (p *pass) configOf(w *teamWanted, old []byte) []byte {
 	c, err := claudefile.ReadConfig(old)
 	if err != nil {
-		c = &claudefile.Config{LeadAgentID: cadre.LeadName + "@" + w.team.Name, LeadSessionID: w.team.Creator.Session}
-		if c.LeadSessionID == "" {
-			c.LeadSessionID = madeUUID(w.epoch)
-		}
+		c = &claudefile.Config{}
 	}
+	c.LeadAgentID = cmp.Or(c.LeadAgentID, cadre.LeadName+"@"+w.team.Name)
+	c.LeadSessionID = cmp.Or(c.LeadSessionID, w.team.Creator.Session, madeUUID(w.epoch))
 	c.Name, c.Description = w.team.Name, w.team.Description
 	if c.CreatedAt == 0 {
 		c.CreatedAt = w.team.CreatedAt.UnixMilli()

@@ -3,7 +3,9 @@ package claudedir_test
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -108,5 +110,48 @@ func TestAListThatIsDeletedAtOnce(t *testing.T) {
 	w.write(w.path("tasks", "session-checkout", "1.json"), `{"id":"1","subject":"another","description":"","status":"pending","blocks":[],"blockedBy":[]}`)
 	if got := scopes(w); got != "checkout-rewrite archive, session-checkout live" {
 		t.Errorf("there are: %s", got)
+	}
+}
+
+// A folder that is reached through a link is the same before and after it is made.
+func TestAFolderThatIsMadeThroughALink(t *testing.T) {
+	w := newWorld(t)
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(t.TempDir(), link); err != nil {
+		t.Fatal(err)
+	}
+	w.dir = filepath.Join(link, "claude")
+	w.open()
+	id := w.add("one")
+	if err := os.Remove(w.taskPath(id)); err != nil {
+		t.Fatal(err)
+	}
+	w.open()
+	if got := w.ids(); len(got) != 0 {
+		t.Errorf("the client deleted the task, and there are %q", got)
+	}
+}
+
+// A team's file that lost who leads gets it back.
+func TestATeamsFileWithNothingInIt(t *testing.T) {
+	w := newWorld(t)
+	w.must(&cadre.TeamCreate{Name: string(list)})
+	w.write(w.configPath(), "{}")
+	w.age(w.configPath())
+	w.must(&cadre.TeamJoin{Name: "ann"})
+	if c := w.config(); c.LeadAgentID != "team-lead@docs" || c.LeadSessionID == "" || len(c.Members) != 2 {
+		t.Errorf("the team's file is %+v", c)
+	}
+}
+
+// Where no id can be reserved, the one who wanted a task is told what to do.
+func TestAListThatCannotBeLocked(t *testing.T) {
+	w := newWorld(t)
+	if err := errors.Join(os.MkdirAll(w.dir, 0o700), os.Symlink(t.TempDir(), w.path("tasks"))); err != nil {
+		t.Fatal(err)
+	}
+	_, err := w.do(&cadre.TaskAdd{Subject: "one"})
+	if e := cadre.AsError(err); e == nil || !strings.Contains(e.Hint, "CADRE_CLAUDE=off") {
+		t.Errorf("the error is %v", err)
 	}
 }
