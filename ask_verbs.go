@@ -249,24 +249,23 @@ func (d *draft) mayAnswer(a *Ask) error {
 	if a.From == d.me {
 		return refuse(RuleSelf, "%s asked this and cannot answer it", d.me).hint("cadre ask show %s", a.ID)
 	}
+	named := slices.Contains(a.Approvers, d.me)
+	if !actor.operates() && !named {
+		who := strings.Join(append(slices.Clone(a.Approvers), "the operator"), ", ")
+		return refuse(RuleLead, "ask %s is not for %s to answer: %s may", a.ID, d.me, who).hint("cadre ask show %s", a.ID)
+	}
 	approves := a.Kind != AskShutdown && a.Kind != AskQuestion && a.Kind != AskRefusal
-	if team, err := d.Team(); err != nil {
+	team, err := d.Team()
+	if err != nil {
 		return err
-	} else if team != nil && approves {
+	}
+	if team != nil && approves {
 		if err := team.takes(actor); err != nil {
 			return err
 		}
 	}
-	if actor.Person() {
-		return nil
-	}
-	named := slices.Contains(a.Approvers, d.me)
-	if actor.operates() && (approves || !named) {
+	if actor.operates() && !actor.Person() && (approves || !named) {
 		return refuse(RulePerson, "answering as the operator needs a person: a terminal, or an operator token").hint("cadre ask show %s", a.ID)
-	}
-	if !named {
-		who := strings.Join(append(slices.Clone(a.Approvers), "the operator"), ", ")
-		return refuse(RuleLead, "ask %s is not for %s to answer: %s may", a.ID, d.me, who).hint("cadre ask show %s", a.ID)
 	}
 	return nil
 }

@@ -172,10 +172,11 @@ func TestApprovalsWithOneToken(t *testing.T) {
 	w.must(token("t2"), &TeamApprovals{Only: "token"})
 	id := w.must(operator, &TaskAdd{Subject: "risky", Plan: true, Approvers: []string{"ben"}, Owner: "ann"}).(*Added).ID
 	ask := w.must(as("ann"), &AskFor{Kind: AskPlan, Text: "like this", Task: id}).(*Ask)
-	for _, who := range []Actor{person, operator, token("t9"), member("ben"), member(LeadName), as("ben")} {
+	for _, who := range []Actor{person, operator, token("t9"), member("ben"), as("ben")} {
 		w.refused(RulePerson, who, &AskApprove{ID: ask.ID})
 		w.refused(RulePerson, who, &AskReject{ID: ask.ID})
 	}
+	w.refused(RuleLead, member(LeadName), &AskApprove{ID: ask.ID})
 	for _, who := range []Actor{person, token("t9")} {
 		w.refused(RulePerson, who, &TeamApprovals{Only: "any"})
 		w.refused(RulePerson, who, &TeamApprovals{Only: "token"})

@@ -174,6 +174,9 @@ func entryOf(s cadre.Snap, m *cadre.Message) (claudefile.Entry, error) {
 			return e, err
 		}
 	}
+	if ask != nil && ask.Request != "" && m.From == ask.AnsweredBy {
+		e.From = cadre.LeadName // a client takes answers from its lead alone, also a policy's
+	}
 	switch m.Kind {
 	case cadre.MessageAssignment:
 		t, err := s.Task(m.Task)

@@ -333,6 +333,23 @@ func TestRequestsOfAClientsMember(t *testing.T) {
 	}
 }
 
+// TestAPolicyAnswersAClientsMember: a client waits for its lead's answer, and takes
+// nobody else's.
+func TestAPolicyAnswersAClientsMember(t *testing.T) {
+	w := newWorld(t)
+	w.must(&cadre.TeamCreate{Name: string(list)})
+	w.clientJoins("pane")
+	w.must(&cadre.TeamPolicy{Kind: cadre.AskPermission, Then: cadre.PolicyDeny, After: new(time.Duration)})
+	w.mails("pane", "team-lead", `{"type":"permission_request","request_id":"perm-3-abc","agent_id":"pane","tool_name":"Bash","tool_use_id":"t","description":"list","input":{"command":"ls"}}`)
+	w.must(&cadre.TeamShow{})
+	w.must(&cadre.AsksExpire{})
+	entries := w.inbox("pane")
+	if len(entries) != 1 || entries[0].From != cadre.LeadName || !strings.Contains(entries[0].Text, `"subtype":"error"`) {
+		t.Errorf("the inbox is %+v", entries)
+	}
+	w.check()
+}
+
 func TestShutdownOfAClientsMember(t *testing.T) {
 	w := newWorld(t)
 	w.must(&cadre.TeamCreate{Name: string(list)})
