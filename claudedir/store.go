@@ -67,6 +67,7 @@ type Store struct {
 
 	mu     sync.Mutex
 	places map[cadre.Scope]*place
+	told   map[cadre.Scope]string // what is wrong with a scope's files, as it was told
 }
 
 // place is what this process has of one scope's files.
@@ -80,7 +81,7 @@ type place struct {
 func New(inner cadre.Store, o Options) *Store {
 	sum := sha256.Sum256([]byte(resolved(o.Dir)))
 	o.Memory = filepath.Join(o.Memory, hex.EncodeToString(sum[:6]))
-	return &Store{Store: inner, Options: o, places: map[cadre.Scope]*place{}}
+	return &Store{Store: inner, Options: o, places: map[cadre.Scope]*place{}, told: map[cadre.Scope]string{}}
 }
 
 // resolved is a folder's path without links, as far as there is a folder: another name
@@ -203,12 +204,31 @@ func openInside(folder, name string) (*os.Root, error) {
 // kept says whether a scope stands in the client's files.
 func kept(scope cadre.Scope) bool { return scope != cadre.Host }
 
-// warn tells what went wrong with files. The log is what counts: a command that is
+// warn tells what went wrong with files, once until they are right again: whoever
+// follows them tries every few seconds. The log is what counts: a command that is
 // durable did not fail, and the next one tries again.
 func (s *Store) warn(scope cadre.Scope, err error) {
-	if s.Warn != nil && err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+	if s.Warn == nil || err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return
+	}
+	cause := err // without the name of the file, which may be a random one
+	for next := cause; next != nil; next = errors.Unwrap(cause) {
+		cause = next
+	}
+	s.mu.Lock()
+	told := s.told[scope] == cause.Error()
+	s.told[scope] = cause.Error()
+	s.mu.Unlock()
+	if !told {
 		s.Warn("Claude Code's files of %s are behind: %v. The next command tries again", scope, err)
 	}
+}
+
+// right notes that a scope's files are as they should be.
+func (s *Store) right(scope cadre.Scope) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.told, scope)
 }
 
 // View shows a scope with what other programs wrote. The function may be called

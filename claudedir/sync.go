@@ -98,6 +98,7 @@ func (s *Store) pass(ctx context.Context, scope cadre.Scope, p *place, l look) (
 	}
 	if err == nil {
 		p.done = pass.upTo
+		s.right(scope)
 	}
 	return pass.outcome(), err
 }
