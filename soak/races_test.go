@@ -150,11 +150,11 @@ func TestSoakScribbledProcesses(t *testing.T) {
 	t.Logf("%d tasks by %d processes, %d files rewritten meanwhile, nothing lost", len(have), writers, s.wrote)
 }
 
-// TestSoakScribbledGoroutines does the same in one process with 64 callers.
+// TestSoakScribbledGoroutines does the same in one process with many callers.
 func TestSoakScribbledGoroutines(t *testing.T) {
 	t.Parallel()
-	const callers = 64
-	rounds := count(t, "rounds of 64 callers beside a scribbler", 3, 40)
+	callers := count(t, "callers beside a scribbler", 8, 64)
+	rounds := count(t, "rounds of theirs", 2, 40)
 	folder := t.TempDir()
 	inner, err := sqlitestore.Open(filepath.Join(folder, "state"))
 	if err != nil {
