@@ -125,9 +125,6 @@ func (v *MemberKill) Decide(s Snap, c Command) ([]Event, error) {
 	if err := d.depart(m.Name, why, d.me == LeadName); err != nil {
 		return nil, err
 	}
-	if err := d.voidShutdown(m.Name, "it was killed"); err != nil {
-		return nil, err
-	}
 	return d.finish()
 }
 

@@ -56,10 +56,38 @@ func (d *desk) run(args ...string) (string, int) {
 		inTerm: d.stdin == "", outTerm: true, errTerm: true, width: d.width, patience: time.Hour,
 	}
 	maps.Copy(p.env, d.env)
+	p.runtime = prompt{supervisors{p}}
 	ctx, cancel := context.WithTimeout(d.t.Context(), d.limit)
 	defer cancel()
 	code := p.run(ctx, append(slices.Clone(args), "--color", d.color))
 	return d.normal(out.String()), code
+}
+
+// prompt is a runtime whose members start and end at once, without a process.
+type prompt struct{ supervisors }
+
+func (r prompt) Wake(ctx context.Context, s *coord.Session) error {
+	system := *s
+	system.Actor = cadre.Self
+	list, err := s.Do(ctx, "member list", &cadre.MemberList{All: true})
+	if err != nil {
+		return err
+	}
+	process := cadre.Process{PID: 4711, Start: "boot"}
+	for _, m := range list.([]*cadre.MemberView) {
+		switch m.Member.State {
+		case cadre.StateStarting:
+			_, err = system.Do(ctx, "member started", &cadre.MemberStarted{Name: m.Name, Process: process})
+		case cadre.StateDeparted:
+			_, err = system.Do(ctx, "member gone", &cadre.MemberGone{Name: m.Name, Process: &process})
+		}
+	}
+	return err
+}
+
+func (r prompt) Serve(_ context.Context, s *coord.Session, _ *coord.Up) error {
+	r.ready(s.Scope)
+	return nil
 }
 
 // flushed writes talk after the answer before it, as a terminal shows them.
@@ -208,6 +236,18 @@ func story() []step {
 		{"ask show", `ask show ASK`, ""},
 		{"ask list", `ask list --all`, ""},
 		{"task start", `task start 7 --as bob`, ""},
+		{"", `team create crew`, ""},
+		{"", `task add "Test the manual" --run "make test"`, ""},
+		{"member spawn", `member spawn robin --tasks 1 --cwd . -d "runs the tests"`, ""},
+		{"member spawn", `member spawn maria --model large --cwd nowhere`, ""},
+		{"member spawn", `member spawn maria --backend brain`, ""},
+		{"member show", `member show robin`, ""},
+		{"member nudge", `member nudge robin`, ""},
+		{"member resume", `member resume robin`, ""},
+		{"member kill", `member kill robin`, ""},
+		{"member nudge", `member nudge robin`, ""},
+		{"member resume", `member resume robin`, ""},
+		{"up", `up`, ""},
 	}
 }
 

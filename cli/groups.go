@@ -41,7 +41,7 @@ func nounWords(noun string) string {
 	case "team":
 		return "Work with teams and lists"
 	case "member":
-		return "Look at the members of a team"
+		return "Run and look at the members of a team"
 	case "msg":
 		return "Send and read messages"
 	case "ask":

@@ -131,7 +131,7 @@ func (p *program) session(ctx context.Context, verb any) (*coord.Session, error)
 	if err != nil {
 		return nil, err
 	}
-	c := &coord.Coord{Store: store, Now: p.now, Warn: p.warn, Fresh: fresh, Env: p.environ}
+	c := &coord.Coord{Store: store, Now: p.now, Warn: p.warn, Fresh: fresh, Env: p.environ, Runtime: p.runtime}
 	if p.errTerm {
 		c.Terminal = p.stderr
 	}

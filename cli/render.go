@@ -35,7 +35,7 @@ func rendererOf(name string) func(*page, any) {
 		return as((*page).teamDeleted)
 	case "team join":
 		return as((*page).joined)
-	case "member leave", "member report":
+	case "member leave", "member report", "member spawn", "member kill", "member resume":
 		return as((*page).memberLine)
 	case "member list":
 		return as((*page).memberList)
@@ -47,7 +47,7 @@ func rendererOf(name string) func(*page, any) {
 
 func otherRenderer(name string) func(*page, any) {
 	switch name {
-	case "msg send":
+	case "msg send", "member nudge":
 		return as((*page).sent)
 	case "msg broadcast":
 		return as((*page).broadcast)
@@ -95,6 +95,8 @@ func otherRenderer(name string) func(*page, any) {
 		return as((*page).export)
 	case "backup":
 		return as((*page).backedUp)
+	case "up": // it said all when it began
+		return func(*page, any) {}
 	case "audit export", "watch": // streams, written event by event
 		return as((*page).log)
 	}

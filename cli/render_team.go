@@ -186,6 +186,8 @@ func (pg *page) member(m *cadre.MemberView) {
 		{"host", m.Host},
 		{"folder", m.CWD},
 		{"worktree", m.Worktree},
+		{"asked for", asked(m.Requested)},
+		{"process", process(m.Process)},
 		{"session", m.Session},
 		{"colour", m.Color},
 		{"tasks", join(m.Tasks)},
@@ -208,4 +210,25 @@ func (pg *page) member(m *cadre.MemberView) {
 		pg.printf("\n")
 		pg.block("  ", m.Prompt)
 	}
+}
+
+// asked are the settings that a member was spawned with, as they were given.
+func asked(r *cadre.Settings) string {
+	if r == nil {
+		return ""
+	}
+	var parts []string
+	for _, s := range [][2]string{{"backend", string(r.Backend)}, {"model", r.Model}, {"mode", r.Mode}, {"folder", r.CWD}} {
+		if s[1] != "" {
+			parts = append(parts, s[0]+" "+s[1])
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func process(p *cadre.Process) string {
+	if p == nil {
+		return ""
+	}
+	return itoa(p.PID)
 }

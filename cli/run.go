@@ -22,6 +22,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cadre"
+	"cadre/coord"
 	"cadre/internal/bootclock"
 	"cadre/sqlitestore"
 )
@@ -34,6 +35,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		stdin: stdin, out: bufio.NewWriterSize(stdout, 32<<10), stderr: stderr, environ: env, env: envMap(env), now: clock,
 		open: openState, patience: progressAfter,
 	}
+	p.runtime = supervisors{p}
 	p.lookAround(stdin, stdout, stderr)
 	return p.run(ctx, args)
 }
@@ -67,6 +69,7 @@ type program struct {
 	root     *cobra.Command
 	commands map[*cobra.Command]*command
 	store    cadre.Store
+	runtime  coord.Runtime
 	borrowed string       // a folder that goes away with the program
 	said     *transcripts // nil where Claude Code's files are left alone
 }

@@ -10,11 +10,13 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"cadre/cli"
+	"cadre/internal/proc"
 )
 
 // TestMain lets the scripts call the real program: the test binary is cadre when
 // it is started under that name.
 func TestMain(m *testing.M) {
+	proc.KeepIfAsked()
 	testscript.Main(m, map[string]func(){"cadre": func() {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 		defer stop()

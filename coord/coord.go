@@ -28,6 +28,7 @@ type Coord struct {
 	Transcripts Transcripts // nil: nothing is known from them
 	Terminal    io.Writer   // a person's; nil: there is none
 	Env         []string    // for commands that a person names
+	Runtime     Runtime     // nil: members cannot be run
 	Fresh       bool        // there was no state before this process came
 }
 

@@ -33,10 +33,16 @@ var _ agent.Backend = Backend{}
 // Check lists what a shell cannot do.
 func (Backend) Check(m *cadre.Member) []string {
 	var no []string
+	if err := proc.Supported(); err != nil {
+		no = append(no, "backend: "+err.Error())
+	}
 	for _, s := range [][2]string{{"prompt", m.Prompt}, {"model", m.Model}, {"mode", m.Mode}} {
 		if s[1] != "" {
 			no = append(no, s[0]+": a shell member only runs the commands of its tasks")
 		}
+	}
+	if m.PlanMode {
+		no = append(no, "plan mode: a shell member makes no plans")
 	}
 	if info, err := os.Stat(m.CWD); err != nil {
 		no = append(no, "cwd: "+err.Error())

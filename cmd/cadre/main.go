@@ -10,9 +10,11 @@ import (
 	"syscall"
 
 	"cadre/cli"
+	"cadre/internal/proc"
 )
 
 func main() {
+	proc.KeepIfAsked()
 	ctx := &interruptible{Context: context.Background()}
 	os.Exit(cli.Run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()))
 }

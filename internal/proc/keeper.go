@@ -68,7 +68,7 @@ func (all *Keepers) Start(o Options) (*Keeper, error) {
 		all: all, grace: o.Grace, turn: make(chan struct{}, 1), exits: make(chan Exit, 1), beats: make(chan struct{}, 1), done: make(chan struct{}),
 		cmd: &exec.Cmd{
 			Path: "/proc/self/exe", Args: []string{keeperName, o.Label, o.Heartbeat.String(), o.Grace.String()},
-			Env: []string{}, SysProcAttr: ownSession(), Stderr: os.Stderr,
+			Env: []string{}, SysProcAttr: OwnSession(), Stderr: os.Stderr,
 		},
 	}
 	var err error

@@ -7,7 +7,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+// Supported says why processes cannot be kept together here, if they cannot.
+func Supported() error { return nil }
+
+// OwnSession starts a process in a session of its own: no terminal ends it.
+func OwnSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 // adopted are the living processes that dead keepers left to this one, with all that
 // descends from them. Those that have ended meanwhile are collected.

@@ -27,6 +27,10 @@ func End(func() []ID, time.Duration) error { return ErrUnsupported }
 
 func subreap() error { return ErrUnsupported }
 
-func ownSession() *syscall.SysProcAttr { return nil }
+// Supported says why processes cannot be kept together here.
+func Supported() error { return ErrUnsupported }
+
+// OwnSession has nothing to add here.
+func OwnSession() *syscall.SysProcAttr { return nil }
 
 func adopted(map[int]bool) []ID { return nil }

@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"cadre"
+	"cadre/agent"
+	"cadre/agent/shell"
+	"cadre/coord"
+	"cadre/internal/flock"
+	"cadre/internal/proc"
+)
+
+// supervisors run members. Each team has at most one supervisor, which has a lock in the
+// state folder for as long as it lives.
+type supervisors struct{ *program }
+
+var _ coord.Runtime = supervisors{}
+
+// Check lists the settings that the member's backend cannot honour.
+func (r supervisors) Check(m *cadre.Member) []string {
+	if m.Backend != cadre.BackendShell {
+		return []string{fmt.Sprintf("backend: there is no %q, only shell", m.Backend)}
+	}
+	return shell.Backend{}.Check(m)
+}
+
+// file names a file of a team's supervisor.
+func (r supervisors) file(scope cadre.Scope, ending string) (string, error) {
+	state, err := r.stateDir()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(state, "supervisors")
+	return filepath.Join(dir, url.PathEscape(string(scope))+ending), os.MkdirAll(dir, 0o700)
+}
+
+func (r supervisors) lock(scope cadre.Scope) (*flock.Lock, error) {
+	path, err := r.file(scope, ".lock")
+	return flock.New(func() (*os.File, error) { return os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) }), err
+}
+
+// free says whether a team has no supervisor.
+func (r supervisors) free(scope cadre.Scope) (bool, error) {
+	lock, err := r.lock(scope)
+	if err != nil {
+		return false, err
+	}
+	defer lock.Close()
+	return lock.TryAcquire()
+}
+
+// Wake starts a supervisor in the background, unless there is one. One that is just
+// leaving looks once more after it gave up its lock, so whoever finds the lock taken
+// was heard.
+func (r supervisors) Wake(_ context.Context, s *coord.Session) error {
+	free, err := r.free(s.Scope)
+	if err != nil || !free {
+		return err
+	}
+	path, err := r.file(s.Scope, ".log")
+	if err != nil {
+		return err
+	}
+	log, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	said, err := log.Seek(0, 2)
+	if err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := &exec.Cmd{
+		Path: self, Args: []string{"cadre", "up", "--leave", "--team", string(s.Scope)}, Env: r.environ, Dir: r.cwd,
+		Stderr: log, SysProcAttr: proc.OwnSession(),
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("starting a supervisor: %w", err)
+	}
+	if _, err := bufio.NewReader(out).ReadString('\n'); err == nil {
+		return cmd.Process.Release() // it said that it is ready
+	}
+	_ = cmd.Wait() // why it ended stands in its log
+	if free, err := r.free(s.Scope); err != nil || !free {
+		return err // another one was faster
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	return cadre.Fault(nil, "cadre up --team "+string(s.Scope), "the supervisor ended at once: %s", strings.TrimSpace(string(data[min(said, int64(len(data))):])))
+}
+
+// Serve is the supervisor.
+func (r supervisors) Serve(ctx context.Context, s *coord.Session, v *coord.Up) error {
+	keepers, err := proc.NewKeepers()
+	if err != nil {
+		return err
+	}
+	lock, err := r.lock(s.Scope)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	output, err := r.file(s.Scope, "")
+	if err != nil {
+		return err
+	}
+	options := agent.Options{
+		Backends: map[cadre.Backend]agent.Backend{cadre.BackendShell: shell.Backend{Keepers: keepers}},
+		Dir:      output, Env: r.environ, Limit: v.Limit, Stagger: v.Stagger, Leave: v.Leave,
+	}
+	for first := true; ; first = false {
+		got, err := lock.TryAcquire()
+		if err != nil {
+			return err
+		}
+		if !got && first {
+			return cadre.Refuse(cadre.RuleExists, "cadre member list", "the members of %s are run by another process already", s.Scope)
+		}
+		if !got {
+			return nil // whoever spawned the member started another
+		}
+		err = agent.NewSupervisor(s, options).Run(ctx, func() {
+			if first {
+				r.ready(s.Scope)
+			}
+		})
+		if rerr := lock.Release(); err == nil {
+			err = rerr
+		}
+		if err != nil || ctx.Err() != nil || !v.Leave {
+			return err
+		}
+		// Whoever spawned a member before the lock was free relies on this supervisor.
+		if wanted, err := agent.Wanted(ctx, s); err != nil || !wanted {
+			return ignoreMissing(err)
+		}
+	}
+}
+
+// ignoreMissing is no error where the team was archived: then nobody is wanted.
+func ignoreMissing(err error) error {
+	if e := cadre.AsError(err); e != nil && e.Code == cadre.CodeNotFound {
+		return nil
+	}
+	return err
+}
+
+// ready tells whoever waits for it that the supervisor is at work.
+func (r supervisors) ready(scope cadre.Scope) {
+	if r.json || r.jsonl || r.quiet {
+		return
+	}
+	r.printf("the members of %s are run by this process until it ends\n", line(string(scope)))
+	_ = r.out.Flush() // nobody need read it
+}

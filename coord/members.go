@@ -1,0 +1,152 @@
+package coord
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"cadre"
+)
+
+// Runtime runs members. A door that can offers one.
+type Runtime interface {
+	// Check lists the settings of a member that cannot be honoured.
+	Check(*cadre.Member) []string
+	// Wake sees to it that a supervisor runs for the session's team.
+	Wake(context.Context, *Session) error
+	// Serve is the supervisor of the session's team, until the context ends.
+	Serve(context.Context, *Session, *Up) error
+}
+
+// patience is how long a command waits for a supervisor to do what the log says.
+const patience = 20 * time.Second
+
+func (s *Session) runtime() (Runtime, error) {
+	if s.Runtime == nil {
+		return nil, cadre.Refuse(cadre.RuleValue, "", "members cannot be run through this door")
+	}
+	return s.Runtime, nil
+}
+
+// MemberSpawn makes a member that Cadre runs, and waits until it does.
+type MemberSpawn struct{ cadre.MemberSpawn }
+
+// Run spawns. What the backend cannot honour is refused before anything is written,
+// and a member that could not be started is none.
+func (v *MemberSpawn) Run(ctx context.Context, s *Session) (any, error) {
+	runtime, err := s.runtime()
+	if err != nil {
+		return nil, err
+	}
+	if v.Folder = v.CWD; !filepath.IsAbs(v.CWD) {
+		v.Folder = filepath.Join(s.CWD, v.CWD)
+	}
+	wanted := &cadre.Member{
+		Name: v.Name, Backend: v.Backend, Prompt: v.Prompt, Model: v.Model, Mode: v.Mode, AgentType: v.AgentType, PlanMode: v.PlanMode, CWD: v.Folder,
+	}
+	if no := runtime.Check(wanted); len(no) > 0 {
+		return nil, cadre.Refuse(cadre.RuleValue, "cadre member spawn --help", "%s cannot be spawned with: %s", v.Name, strings.Join(no, "; "))
+	}
+	_, answer, err := s.change(ctx, "member spawn", &v.MemberSpawn)
+	if err != nil {
+		return nil, err
+	}
+	return s.started(ctx, runtime, answer.(*cadre.MemberView).Name)
+}
+
+// started wakes a supervisor and waits until a member runs.
+func (s *Session) started(ctx context.Context, runtime Runtime, name string) (any, error) {
+	if err := runtime.Wake(ctx, s); err != nil {
+		gone := *s
+		gone.Actor = cadre.Self
+		_, _, rollback := gone.change(ctx, "member gone", &cadre.MemberGone{Name: name, Why: err.Error()})
+		return nil, errors.Join(err, rollback)
+	}
+	m, err := s.settled(ctx, name, "was not started", func(m *cadre.Member) bool { return m.State != cadre.StateStarting })
+	if err == nil && (m.State == cadre.StateDeparted || m.State == cadre.StateDead) {
+		return nil, cadre.Fault(nil, "cadre log", "%s %s", name, m.Evidence)
+	}
+	return m, err
+}
+
+// settled waits until something is so of a member.
+func (s *Session) settled(ctx context.Context, name, not string, so func(*cadre.Member) bool) (*cadre.MemberView, error) {
+	waits := &cadre.Error{Code: cadre.CodeBlocked, Rule: cadre.RuleWaits}
+	answer, err := s.retry(ctx, patience, func(ctx context.Context) (any, error) {
+		answer, err := s.Do(ctx, "member show", &cadre.MemberShow{Name: name})
+		if m, ok := answer.(*cadre.MemberView); err == nil && ok && !so(m.Member) {
+			return nil, cadre.Refuse(cadre.RuleWaits, "cadre member show "+name, "%s is %s (%s)", name, m.Member.State, m.Evidence)
+		}
+		return answer, err
+	}, waits, name+" "+not)
+	if err != nil {
+		return nil, err
+	}
+	return answer.(*cadre.MemberView), nil
+}
+
+// MemberResume starts a member again, and waits until it runs.
+type MemberResume struct{ cadre.MemberResume }
+
+// Run resumes.
+func (v *MemberResume) Run(ctx context.Context, s *Session) (any, error) {
+	runtime, err := s.runtime()
+	if err != nil {
+		return nil, err
+	}
+	_, answer, err := s.change(ctx, "member resume", &v.MemberResume)
+	if err != nil {
+		return nil, err
+	}
+	return s.started(ctx, runtime, answer.(*cadre.MemberView).Name)
+}
+
+// MemberKill ends a member, and waits until nothing of it is left.
+type MemberKill struct{ cadre.MemberKill }
+
+// Run kills. Where no supervisor runs one is started, which ends what the one before
+// it left.
+func (v *MemberKill) Run(ctx context.Context, s *Session) (any, error) {
+	runtime, err := s.runtime()
+	if err != nil {
+		return nil, err
+	}
+	_, answer, err := s.change(ctx, "member kill", &v.MemberKill)
+	if err != nil {
+		return nil, err
+	}
+	m := answer.(*cadre.MemberView)
+	if m.Process == nil {
+		return m, nil
+	}
+	if err := runtime.Wake(ctx, s); err != nil {
+		return nil, err
+	}
+	return s.settled(ctx, m.Name, "still has a process", func(m *cadre.Member) bool { return m.Process == nil })
+}
+
+// Up runs the members of a team for as long as it runs itself.
+type Up struct {
+	Limit   int           `json:"limit,omitempty" help:"members that run at the same time; as many as there are without"`
+	Stagger time.Duration `json:"stagger,omitempty" help:"how long to wait between the starts of two members"`
+	Leave   bool          `json:"leave,omitempty" help:"end when there is no member any more"`
+}
+
+// Supervised is the answer when it is over.
+type Supervised struct {
+	Scope cadre.Scope `json:"scope"`
+}
+
+// Run supervises.
+func (v *Up) Run(ctx context.Context, s *Session) (any, error) {
+	runtime, err := s.runtime()
+	if err != nil {
+		return nil, err
+	}
+	if v.Limit < 0 || v.Stagger < 0 {
+		return nil, cadre.Refuse(cadre.RuleValue, "cadre up --help", "a limit or a time below zero makes no sense")
+	}
+	return &Supervised{s.Scope}, runtime.Serve(ctx, s, v)
+}
