@@ -186,6 +186,28 @@ func (v *MembersRecover) Answer(_ Snap, _ Command, r Receipt) (any, error) {
 	return out, nil
 }
 
+// MemberPosed tells the lead, once until it is read, that a member tried to be somebody
+// else.
+type MemberPosed struct{ Name string }
+
+// Decide tells it.
+func (v *MemberPosed) Decide(s Snap, c Command) ([]Event, error) {
+	d := newDraft(s, c)
+	text := v.Name + " used a token that is not its own, and was refused"
+	for m, err := range d.Unread(LeadName) {
+		if err != nil || m.Text == text {
+			return nil, err
+		}
+	}
+	if err := d.notice(LeadName, "", "%s", text); err != nil {
+		return nil, err
+	}
+	return d.finish()
+}
+
+// Answer says nothing more than that it is done.
+func (v *MemberPosed) Answer(Snap, Command, Receipt) (any, error) { return nil, nil }
+
 // MsgDeliver says that a member was handed messages of its own.
 type MsgDeliver struct{ IDs []MessageID }
 

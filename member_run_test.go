@@ -207,3 +207,25 @@ func TestProcessesAreFoundByTheirTeam(t *testing.T) {
 		t.Errorf("%v, %v", got, err)
 	}
 }
+
+func TestTheLeadHearsOnceThatAMemberPosed(t *testing.T) {
+	w := spawned(t, "ann")
+	for range 3 {
+		w.must(Self, &MemberPosed{Name: "ann"})
+	}
+	if got := w.inbox(LeadName); len(got) != 1 || !strings.Contains(w.told(), "ann used a token") {
+		t.Errorf("the lead was told %v", got)
+	}
+}
+
+func TestOnlyOnesOwnMailIsDelivered(t *testing.T) {
+	w := spawned(t, "ann", "ben")
+	id := w.must(operator, &MsgSend{To: "ann", Text: "hello"}).(*MessageView).ID
+	for _, name := range []string{"ben", "ann"} {
+		w.must(as(name), &MsgDeliver{IDs: []MessageID{id, "m999"}})
+		m, err := (Snap{&w.state}).Message(id)
+		if err != nil || (m.DeliveredAt != nil) != (name == "ann") || m.ReadAt != nil {
+			t.Errorf("after %s: %+v, %v", name, m, err)
+		}
+	}
+}

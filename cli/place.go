@@ -12,6 +12,7 @@ import (
 	"cadre"
 	"cadre/claudedir"
 	"cadre/coord"
+	"cadre/internal/proc"
 	"cadre/memstore"
 )
 
@@ -138,7 +139,10 @@ func (p *program) session(ctx context.Context, verb any) (*coord.Session, error)
 	if p.said != nil {
 		c.Transcripts = p.said
 	}
-	place := coord.Place{Env: p.env, CWD: p.cwd, Terminal: p.inTerm && p.errTerm}
+	place := coord.Place{Env: p.env, CWD: p.cwd, Terminal: p.inTerm && p.errTerm, Ancestors: ancestors}
+	if _, ok := verb.(*coord.AuditVerify); ok {
+		place.Ancestors = nil // it writes nothing, and the database may be the damaged one
+	}
 	actor, err := c.Identify(ctx, place, p.as)
 	if err != nil {
 		return nil, err
@@ -157,6 +161,15 @@ func (p *program) session(ctx context.Context, verb any) (*coord.Session, error)
 		}
 	}
 	return &coord.Session{Coord: c, Actor: actor, Door: "cli", Scope: scope, CWD: p.cwd}, nil
+}
+
+// ancestors are the processes that this one descends from.
+func ancestors() []cadre.Process {
+	var out []cadre.Process
+	for _, id := range proc.Ancestors() {
+		out = append(out, cadre.Process{PID: id.PID, Start: id.Start})
+	}
+	return out
 }
 
 // chooseScope says on which list a verb works. An audit and the doctor are about all

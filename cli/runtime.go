@@ -57,13 +57,16 @@ func (r supervisors) free(scope cadre.Scope) (bool, error) {
 	return lock.TryAcquire()
 }
 
-// Wake starts a supervisor in the background, unless there is one. One that is just
-// leaving looks once more after it gave up its lock, so whoever finds the lock taken
-// was heard.
-func (r supervisors) Wake(_ context.Context, s *coord.Session) error {
+// Wake starts a supervisor in the background, unless there is one. That one may be
+// about to die: when its lock becomes free, another is started.
+func (r supervisors) Wake(ctx context.Context, s *coord.Session) error {
 	free, err := r.free(s.Scope)
-	if err != nil || !free {
+	if err != nil {
 		return err
+	}
+	if !free {
+		go r.replace(ctx, s)
+		return nil
 	}
 	path, err := r.file(s.Scope, ".log")
 	if err != nil {
@@ -105,6 +108,21 @@ func (r supervisors) Wake(_ context.Context, s *coord.Session) error {
 		return err
 	}
 	return cadre.Fault(nil, "cadre up --team "+string(s.Scope), "the supervisor ended at once: %s", strings.TrimSpace(string(data[min(said, int64(len(data))):])))
+}
+
+// replace starts a supervisor once the one that there is has ended.
+func (r supervisors) replace(ctx context.Context, s *coord.Session) {
+	lock, err := r.lock(s.Scope)
+	if err == nil {
+		err = lock.Acquire(ctx)
+		lock.Close()
+	}
+	if err == nil && ctx.Err() == nil {
+		err = r.Wake(ctx, s)
+	}
+	if err != nil && ctx.Err() == nil {
+		r.warn("%v", err)
+	}
 }
 
 // Serve is the supervisor.

@@ -18,6 +18,10 @@ type Place struct {
 	Env      map[string]string
 	CWD      string
 	Terminal bool // a person could be there: a terminal on standard input and error
+
+	// Ancestors gives the processes that started this one, the nearest first. It is
+	// asked only where members run; nil where a system cannot tell.
+	Ancestors func() []cadre.Process
 }
 
 // agentMarks are variables that agents set in the shells they start.
@@ -53,9 +57,10 @@ func Nameless(env []string) []string {
 	})
 }
 
-// Identify says who a local caller is, once per process: the holder of a token,
-// else an agent's session or a guest, else the operator. Nothing that a caller
-// passes as a parameter changes it but as, which only the operator may give.
+// Identify says who a local caller is, once per process: the member whose process
+// it was started by, else the holder of a token, else an agent's session or a guest,
+// else the operator. Nothing that a caller passes as a parameter changes it but as,
+// which only the operator may give.
 func (c *Coord) Identify(ctx context.Context, p Place, as string) (cadre.Actor, error) {
 	actor, err := c.identify(ctx, p)
 	if err != nil || as == "" {
@@ -69,7 +74,14 @@ func (c *Coord) Identify(ctx context.Context, p Place, as string) (cadre.Actor, 
 }
 
 func (c *Coord) identify(ctx context.Context, p Place) (cadre.Actor, error) {
-	if token := p.Env["CADRE_TOKEN"]; token != "" {
+	token := p.Env["CADRE_TOKEN"]
+	if member, err := c.inside(ctx, p); err != nil || member != nil {
+		if err == nil && token != "" {
+			err = c.ownToken(ctx, member, token)
+		}
+		return actorOf(member), err
+	}
+	if token != "" {
 		return c.byToken(ctx, token)
 	}
 	if !p.inAgent() {
@@ -92,6 +104,53 @@ func (c *Coord) identify(ctx context.Context, p Place) (cadre.Actor, error) {
 		actor.List, err = cadre.ParseScope(list)
 	}
 	return actor, err
+}
+
+// inside gives the member whose process started this one, whatever the environment
+// says: any process of the same user can read another's environment, but none can
+// choose its parents.
+func (c *Coord) inside(ctx context.Context, p Place) (member *cadre.Running, err error) {
+	if p.Ancestors == nil {
+		return nil, nil
+	}
+	err = c.Store.View(ctx, cadre.Host, func(snap cadre.Snap) error {
+		if n, err := snap.Count(cadre.Index(cadre.KindRunning), ""); err != nil || n == 0 {
+			return err
+		}
+		for _, process := range p.Ancestors() {
+			o, err := snap.Get(cadre.RunningRef(process))
+			if err != nil {
+				return err
+			}
+			if r, ok := o.(*cadre.Running); ok {
+				member = r
+				return nil
+			}
+		}
+		return nil
+	})
+	return member, err
+}
+
+// actorOf is a member that is known by its process.
+func actorOf(r *cadre.Running) cadre.Actor {
+	if r == nil {
+		return cadre.Actor{}
+	}
+	return cadre.Actor{Kind: cadre.ActorMember, Name: r.Member, Scope: r.Scope, Role: cadre.RoleTeammate, Joined: r.Joined, Proof: cadre.ProofProcess}
+}
+
+// ownToken refuses a token that is not the member's own, and tells its lead.
+func (c *Coord) ownToken(ctx context.Context, r *cadre.Running, token string) error {
+	actor, err := c.byToken(ctx, token)
+	if err == nil && actor.Kind == cadre.ActorMember && actor.Name == r.Member && actor.Scope == r.Scope {
+		return nil
+	}
+	s := &Session{Coord: c, Actor: cadre.Self, Door: "cli", Scope: r.Scope}
+	if _, _, err := s.change(ctx, "member posed", &cadre.MemberPosed{Name: r.Member}); err != nil {
+		c.warn("%v", err)
+	}
+	return cadre.Refuse(cadre.RuleRead, "unset CADRE_TOKEN", "the token in CADRE_TOKEN is not %s's, and this runs inside %[1]s", r.Member)
 }
 
 // ChooseScope says which list a caller works on: the first of these that is set.

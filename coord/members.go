@@ -14,7 +14,8 @@ import (
 type Runtime interface {
 	// Check lists the settings of a member that cannot be honoured.
 	Check(*cadre.Member) []string
-	// Wake sees to it that a supervisor runs for the session's team.
+	// Wake sees to it that a supervisor runs for the session's team, for as long as
+	// the context lasts.
 	Wake(context.Context, *Session) error
 	// Serve is the supervisor of the session's team, until the context ends.
 	Serve(context.Context, *Session, *Up) error
@@ -58,6 +59,8 @@ func (v *MemberSpawn) Run(ctx context.Context, s *Session) (any, error) {
 
 // started wakes a supervisor and waits until a member runs.
 func (s *Session) started(ctx context.Context, runtime Runtime, name string) (any, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	if err := runtime.Wake(ctx, s); err != nil {
 		gone := *s
 		gone.Actor = cadre.Self
@@ -121,6 +124,8 @@ func (v *MemberKill) Run(ctx context.Context, s *Session) (any, error) {
 	if m.Process == nil {
 		return m, nil
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	if err := runtime.Wake(ctx, s); err != nil {
 		return nil, err
 	}
