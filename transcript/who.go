@@ -21,8 +21,8 @@ const unassignWithin = time.Minute
 // of a task that stands in a file written around that time, and where the call
 // stands. It says nothing where no call explains the change, or calls of two
 // explain it equally well. A list that a session was told to share is in no
-// transcript: where nothing is told of a list, a call of any session for its own
-// list may explain a change.
+// transcript: where nothing is told of a list that is no session's own, a call of any
+// session for its own list may explain a change.
 //
 // Fields are those of the task's file. For status, owner, subject, description and
 // activeForm the value is the new text. "created" and "deleted" have no value, but
@@ -34,6 +34,9 @@ func (x *Index) Who(scope cadre.Scope, task cadre.TaskID, field, value string, a
 	defer x.mu.Unlock()
 	if own := x.eventsOf(scope); len(own) > 0 {
 		return whoIn(scope, own, task, field, value, around)
+	}
+	if cadre.SessionTeam(string(scope)) != "" || strings.HasPrefix(string(scope), "session-") {
+		return "", "", false // a session's own list is shared with nobody
 	}
 	var elsewhere []*Event
 	for _, e := range x.eventsOf("") {

@@ -173,4 +173,9 @@ func TestWhoOfASharedList(t *testing.T) {
 	if !ok || who != created.Session {
 		t.Errorf("Who() = %q, %v, want %s", who, ok, created.Session)
 	}
+	for _, another := range []cadre.Scope{"00000000-1111-4222-8333-444444444444", "session-00000000"} {
+		if who, _, ok := x.Who(another, created.Task.ID, "subject", *created.Task.Subject, created.At); ok {
+			t.Errorf("Who() says that %s worked on the list of another session, %s", who, another)
+		}
+	}
 }
