@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"cadre"
@@ -12,10 +13,13 @@ import (
 )
 
 // transcripts is what Claude Code's transcripts tell, read when it is first asked for.
+// Lists are looked at side by side, and each look may ask.
 type transcripts struct {
 	*program
 	dir   string // Claude Code's folder, where it is not the one that is used here
 	state string // a folder for the index; empty keeps none
+
+	mu    sync.Mutex // whoever has it reads
 	index *transcript.Index
 	fresh time.Time // when it was last read
 }
@@ -31,6 +35,12 @@ func (t *transcripts) folder() (string, error) {
 // read brings the index up to date. With a context that ends soon it reads as far
 // as it gets, and goes on from there the next time.
 func (t *transcripts) read(ctx context.Context) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.readNow(ctx)
+}
+
+func (t *transcripts) readNow(ctx context.Context) error {
 	if t.index == nil {
 		dir, err := t.folder()
 		if err != nil {
@@ -152,10 +162,12 @@ const quiet = time.Minute
 
 // glance reads what there is to read quickly.
 func (t *transcripts) glance() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if time.Since(t.fresh) > goodEnough {
 		ctx, cancel := context.WithTimeout(context.Background(), askFor)
 		defer cancel()
-		_ = t.read(ctx) // what could not be read tells nothing
+		_ = t.readNow(ctx) // what could not be read tells nothing
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"cadre"
@@ -110,4 +111,23 @@ func TestAFolderFromAnotherPlaceIsTakenOver(t *testing.T) {
 	if entries, _ := os.ReadDir(filepath.Join(theirs, "tasks/docs")); len(entries) != 1 {
 		t.Errorf("their folder was written to: %v", entries)
 	}
+}
+
+// Several lists are looked at side by side, and each asks who wrote to it.
+func TestTranscriptsAreAskedSideBySide(t *testing.T) {
+	claude := t.TempDir()
+	if err := os.CopyFS(filepath.Join(claude, "projects"), os.DirFS("../transcript/testdata/v50-lifecycle/projects")); err != nil {
+		t.Fatal(err)
+	}
+	said := &transcripts{program: &program{env: map[string]string{"CLAUDE_CONFIG_DIR": claude}}}
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			said.Live()
+			if teams, err := said.Erased(t.Context()); err != nil || len(teams) == 0 {
+				t.Errorf("they tell of %d teams: %v", len(teams), err)
+			}
+		})
+	}
+	all.Wait()
 }
