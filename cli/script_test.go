@@ -40,6 +40,11 @@ func TestScripts(t *testing.T) {
 				"CLAUDE_CONFIG_DIR=" + filepath.Join(env.WorkDir, "claude"),
 				"XDG_CACHE_HOME=" + filepath.Join(env.WorkDir, "cache"),
 			}
+			env.Defer(func() { // a script that fails leaves its supervisor running
+				if err := endMarked("WORK=" + env.WorkDir); err != nil {
+					t.Error(err)
+				}
+			})
 			return os.MkdirAll(filepath.Join(env.WorkDir, "home"), 0o700)
 		},
 		Cmds: scriptCommands(),
