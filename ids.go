@@ -61,12 +61,13 @@ func folderRune(r rune) rune {
 	return '-'
 }
 
-// number gives a decimal id's value, and false for a foreign id.
+// number gives a decimal id's value, and false for a foreign id. One that is larger
+// than clients can count to is foreign: the next one would not be.
 func (id TaskID) number() (uint64, bool) {
 	if id == "" || id[0] == '0' {
 		return 0, false
 	}
-	n, err := strconv.ParseUint(string(id), 10, 63)
+	n, err := strconv.ParseUint(string(id), 10, 53)
 	return n, err == nil
 }
 

@@ -233,3 +233,16 @@ func TestACutFileWithAnOldTime(t *testing.T) {
 	}
 	w.check()
 }
+
+// A number that clients cannot count to does not use up all that come before it.
+func TestNumbersThatNobodyCanCountTo(t *testing.T) {
+	for _, number := range []string{"18446744073709551615", "9223372036854775807", "9007199254740992"} {
+		w := newWorld(t)
+		w.write(w.path("tasks", string(list), ".highwatermark"), number)
+		w.foreign(number, "a large one", nil)
+		if first, second := w.add("one"), w.add("two"); first != "1" || second != "2" {
+			t.Errorf("beside %s the next tasks are %s and %s", number, first, second)
+		}
+		w.check()
+	}
+}

@@ -406,7 +406,7 @@ func TestNames(t *testing.T) {
 }
 
 func TestMark(t *testing.T) {
-	for text, want := range map[string]uint64{"11\n": 11, " 4": 4, "": 0, "x": 0, "12abc": 12, "-3": 0, "99999999999999999999999": 0} {
+	for text, want := range map[string]uint64{"11\n": 11, " 4": 4, "": 0, "x": 0, "12abc": 12, "-3": 0, "99999999999999999999999": 0, "9007199254740991": 1<<53 - 1, "9007199254740992": 0, "18446744073709551615": 0} {
 		if got := claudefile.ReadMark([]byte(text)); got != want {
 			t.Errorf("ReadMark(%q) = %d, want %d", text, got, want)
 		}

@@ -41,14 +41,15 @@ func replaced(name string, keep func(rune) bool) string {
 func SessionTeam(session string) string { return "session-" + session[:min(8, len(session))] }
 
 // ReadMark reads a .highwatermark: the largest task id that was ever deleted. As in
-// the client, digits at the front count and anything else is 0.
+// the client, digits at the front count and anything else is 0, also what is more than
+// a client can count to.
 func ReadMark(data []byte) uint64 {
 	text := strings.TrimSpace(string(data))
 	end := strings.IndexFunc(text, func(c rune) bool { return c < '0' || c > '9' })
 	if end >= 0 {
 		text = text[:end]
 	}
-	n, err := strconv.ParseUint(text, 10, 64)
+	n, err := strconv.ParseUint(text, 10, 53)
 	if err != nil {
 		return 0
 	}
