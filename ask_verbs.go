@@ -46,7 +46,7 @@ func (v *AskFor) Decide(s Snap, c Command) ([]Event, error) {
 	if err := d.expireAsks(d.OpenAsks()); err != nil {
 		return nil, err
 	}
-	if err := d.guardAsks(); err != nil {
+	if err := d.guardAsks(d.me); err != nil {
 		return nil, err
 	}
 	if v.Kind == AskPlan {
@@ -102,19 +102,19 @@ func (v *AskFor) approvers(d *draft, ask *Ask, about *Task) error {
 	return nil
 }
 
-// guardAsks keeps one caller from flooding those who answer.
-func (d *draft) guardAsks() error {
+// guardAsks keeps one member from flooding those who answer.
+func (d *draft) guardAsks(from string) error {
 	open := 0
 	for a, err := range d.OpenAsks() {
 		if err != nil {
 			return err
 		}
-		if a.From == d.me {
+		if a.From == from {
 			open++
 		}
 	}
 	if open >= maxOpenAsks {
-		return refuse(RuleRate, "%d asks of %s wait for an answer already", open, d.me).hint("cadre ask list")
+		return refuse(RuleRate, "%d asks of %s wait for an answer already", open, from).hint("cadre ask list")
 	}
 	return nil
 }

@@ -120,6 +120,13 @@ func (in *intake) means(f *ForeignMail, m *Message) error {
 		if f.Kind == MessagePermRequest {
 			kind = AskPermission
 		}
+		if err := in.guardAsks(f.From); err != nil {
+			if AsError(err).Rule != RuleRate {
+				return err
+			}
+			in.leaveOut("%s; what it asks for besides is in your inbox", err)
+			return nil
+		}
 		policy, err := in.policy(kind)
 		if err != nil {
 			return err

@@ -3,6 +3,7 @@ package claudedir_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -154,4 +155,26 @@ func TestAFileGivesNoNotice(t *testing.T) {
 	if got := w.mail(cadre.LeadName); len(got) != 1 || got[0].Kind != cadre.MessagePlain {
 		t.Errorf("the lead's mail is %+v", got)
 	}
+}
+
+// A client's member asks for more than anybody can answer: what is too much stays mail.
+func TestAMemberThatAsksWithoutEnd(t *testing.T) {
+	w := newWorld(t)
+	w.must(&cadre.TeamCreate{Name: string(list)})
+	w.clientJoins("pane")
+	w.must(&cadre.TeamShow{})
+	const asked = 60
+	entries := make([]claudefile.Entry, asked)
+	for i := range entries {
+		request := fmt.Sprintf("plan_approval-%d@pane@docs", i)
+		entries[i] = claudefile.Entry{From: "pane", Text: claudefile.PlanApprovalRequest("pane", "plan.md", "a plan", request, time.Now()), Timestamp: claudefile.Timestamp(time.Now())}
+	}
+	w.write(w.inboxPath(cadre.LeadName), string(claudefile.WriteInbox(entries)))
+	if got := w.asks(); len(got) != 50 {
+		t.Errorf("%d asks are open", len(got))
+	}
+	if got := w.mail(cadre.LeadName); len(got) != asked+1 || !strings.Contains(got[asked].Text, "wait for an answer already") {
+		t.Errorf("the lead has %d messages", len(got))
+	}
+	w.check()
 }
