@@ -188,6 +188,9 @@ func (m *machine) heal(sc scenario, p point, fault string, n *fileTally) bool {
 		n.warned.Add(1)
 	default:
 		n.done.Add(1)
+		if sc.name == "team delete" {
+			break // an archived team has no files: that none are left is looked at below
+		}
 		if diff := m.differences("docs"); len(diff) > 0 {
 			m.t.Errorf("no warning, and the files differ:\n%s\n%s", strings.Join(diff, "\n"), where)
 		}
