@@ -20,6 +20,7 @@ const (
 	staleField    = 2 * time.Second
 	staleEdge     = 10 * time.Second
 	staleMetadata = 10 * time.Minute // a client's hooks run between its reading and its writing
+	staleCopy     = 250 * time.Millisecond
 )
 
 // written is a task file that somebody else wrote.
@@ -79,7 +80,8 @@ func (in *intake) change(w written) (f cadre.ForeignTask, ok bool, err error) {
 		if field.same(says, is) || base != nil && field.same(says, field.of(base)) {
 			continue
 		}
-		if past.replaced(base == nil, staleField, func(t *cadre.Task) bool { return field.same(says, field.in(t)) }) {
+		was := func(t *cadre.Task) bool { return field.same(says, field.in(t)) }
+		if past.replaced(base == nil, staleField, was) || w.ours && past.projected(was) {
 			continue
 		}
 		field.set(&f, says)
@@ -251,6 +253,23 @@ func (p past) replaced(ever bool, within time.Duration, was func(*cadre.Task) bo
 	return false
 }
 
+// projected says whether we wrote into this file, a moment before somebody else wrote
+// it, what another write of theirs had said: between the two they read what we had
+// put in its place.
+func (p past) projected(was func(*cadre.Task) bool) bool {
+	for _, e := range p.events {
+		if e.Time.Before(p.at.Add(-staleCopy)) {
+			return false
+		}
+		before, _ := e.Before.(*cadre.Task)
+		after, _ := e.After.(*cadre.Task)
+		if e.Door == door && before != nil && after != nil && was(before) && !was(after) {
+			return true
+		}
+	}
+	return false
+}
+
 // metadata decides key by key.
 func (in *intake) metadata(f *cadre.ForeignTask, w written, base, now *claudefile.Task, p past) bool {
 	before := map[string]json.RawMessage{}
@@ -269,7 +288,8 @@ func (in *intake) metadata(f *cadre.ForeignTask, w written, base, now *claudefil
 		if sameJSON(says, is) || base != nil && sameJSON(says, was) {
 			continue
 		}
-		if p.replaced(base == nil, staleMetadata, func(t *cadre.Task) bool { return sameJSON(says, t.FileMetadata()[k]) }) {
+		had := func(t *cadre.Task) bool { return sameJSON(says, t.FileMetadata()[k]) }
+		if p.replaced(base == nil, staleMetadata, had) || w.ours && p.projected(had) {
 			continue
 		}
 		if f.Metadata == nil {

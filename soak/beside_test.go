@@ -67,13 +67,14 @@ type beside struct {
 	store  *claudedir.Store
 	dir    string
 	scope  cadre.Scope
-	atOnce bool      // both work at the same time, by the real clock
-	clock  time.Time // what all clocks say, where they take turns
-	pair   *pair     // what random commands are drawn from
-	words  int       // how many words were made up
-	copies [][]byte  // old copies of task files
-	behind []string  // what the store warned about
-	told   []string  // what was done
+	atOnce bool              // both work at the same time, by the real clock
+	clock  time.Time         // what all clocks say, where they take turns
+	pair   *pair             // what random commands are drawn from
+	words  int               // how many words were made up
+	copies [][]byte          // old copies of task files
+	theirs map[string]string // what they wrote last, by file
+	behind []string          // what the store warned about
+	told   []string          // what was done
 	n      map[string]int
 
 	// Planted faults: something that is done before the files are looked at, the files
@@ -86,7 +87,7 @@ type beside struct {
 func newBeside(folder string, seed uint64, atOnce bool) (*beside, error) {
 	b := &beside{
 		Rand: rand.New(rand.NewPCG(seed, 1)), inner: memstore.New(), dir: filepath.Join(folder, "claude"), scope: "docs", atOnce: atOnce,
-		clock: time.Now().Add(-12 * time.Hour), n: map[string]int{},
+		clock: time.Now().Add(-12 * time.Hour), n: map[string]int{}, theirs: map[string]string{},
 	}
 	b.pair = &pair{scope: b.scope, refused: map[cadre.Rule]int{}}
 	b.store = claudedir.New(b.inner, claudedir.Options{
