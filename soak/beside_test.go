@@ -242,6 +242,11 @@ func (b *beside) check() error {
 		return err
 	}
 	head, files := b.head(), b.contents()
+	for path, data := range b.theirs {
+		if files[path] != data {
+			delete(b.theirs, path) // we have written it since
+		}
+	}
 	if err := b.store.Refresh(ctx, b.scope); err != nil {
 		return fmt.Errorf("looking at the files again: %w", err)
 	}
