@@ -10,22 +10,7 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"cadre"
-	"cadre/claudedir"
 )
-
-// openFiles opens a store whose lists stand in Claude Code's files as well.
-func openFiles(tb testing.TB, h home) cadre.Store {
-	tb.Helper()
-	return claudedir.New(openStore(tb, h.state()), claudedir.Options{
-		Dir: h.claude(), Memory: filepath.Join(h.state(), "claude"), Warn: tb.Errorf,
-		Now: func() cadre.Time {
-			now := time.Now()
-			return cadre.Time{Wall: now, Boot: "boot", Up: time.Duration(now.UnixNano())}
-		},
-	})
-}
 
 // BenchmarkExchange is durable changes, in one process, of tasks that stand in
 // Claude Code's files, beside loops of the system calls alone. Each caller has a

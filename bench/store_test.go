@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"cadre"
+	"cadre/claudedir"
 	"cadre/sqlitestore"
 )
 
@@ -67,6 +68,18 @@ func openStore(tb testing.TB, dir string) *sqlitestore.Store {
 	}
 	tb.Cleanup(func() { s.Close() })
 	return s
+}
+
+// openFiles opens a store whose lists stand in Claude Code's files as well.
+func openFiles(tb testing.TB, h home) cadre.Store {
+	tb.Helper()
+	return claudedir.New(openStore(tb, h.state()), claudedir.Options{
+		Dir: h.claude(), Memory: filepath.Join(h.state(), "claude"), Warn: tb.Errorf,
+		Now: func() cadre.Time {
+			now := time.Now()
+			return cadre.Time{Wall: now, Boot: "boot", Up: time.Duration(now.UnixNano())}
+		},
+	})
 }
 
 // rate says how many commands a second so many callers get through.
