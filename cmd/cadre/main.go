@@ -1,3 +1,9 @@
+// A short command has no use for knowing how many processors its container may use,
+// and finding out is a fiftieth of its time.
+
+//go:debug containermaxprocs=0
+//go:debug updatemaxprocs=0
+
 // Command cadre lets agents and people work as teams on shared task lists.
 package main
 
