@@ -75,7 +75,7 @@ func (in *intake) addEdges(id TaskID, edges []edge) error {
 	}
 	if t == nil || t.Status == Deleted {
 		for _, e := range edges {
-			in.leaveOut("a file says that task %s waits for %s: there is no task %s", id, e.by, id)
+			in.leaveOut("a file says that task %s waits for %s, which was left out: there is no task %s", id, e.by, id)
 		}
 		return nil
 	}
@@ -89,7 +89,7 @@ func (in *intake) addEdges(id TaskID, edges []edge) error {
 			if AsError(err).Code == CodeInternal {
 				return err
 			}
-			in.leaveOut("a file says that task %s waits for %s: %s", id, e.by, err)
+			in.leaveOut("a file says that task %s waits for %s, which was left out: %s", id, e.by, err)
 			continue
 		}
 		writer = e.writer

@@ -10,7 +10,7 @@ type MsgInbox struct {
 
 // Look lists them, oldest first. Looking marks nothing: that is what ack is for.
 func (v *MsgInbox) Look(s Snap, c Command) (any, error) {
-	d, err := look(s, c)
+	d, err := lookAtMost(s, c, v.Limit)
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ type TaskList struct {
 
 // Look lists.
 func (v *TaskList) Look(s Snap, c Command) (any, error) {
-	d, err := look(s, c)
+	d, err := lookAtMost(s, c, v.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +204,7 @@ type TaskReady struct {
 // Look lists the ready tasks: those of the caller, then those of nobody, in the
 // order in which next would choose.
 func (v *TaskReady) Look(s Snap, c Command) (any, error) {
-	d, err := look(s, c)
+	d, err := lookAtMost(s, c, v.Limit)
 	if err != nil {
 		return nil, err
 	}

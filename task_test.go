@@ -430,3 +430,12 @@ func (w *world) completeBehindItsBack(id TaskID) {
 	foreign.flag(FlagUnaccepted)
 	w.apply(w.command(Self), []Event{{Before: old, After: foreign}})
 }
+
+func TestFewerThanNoneCannotBeShown(t *testing.T) {
+	w := newTeam(t)
+	for _, q := range []Query{&TaskList{Limit: -1}, &TaskReady{Limit: -1}, &MsgInbox{Limit: -1}} {
+		if _, err := q.Look(Snap{&w.state}, w.command(operator)); AsError(err) == nil || AsError(err).Rule != RuleValue {
+			t.Errorf("%T gives %v", q, err)
+		}
+	}
+}

@@ -173,6 +173,12 @@ func TestDeletingNamesTheLiving(t *testing.T) {
 	if !strings.Contains(e.Message, "coder") || strings.Contains(e.Message, "hand") {
 		t.Errorf("%q", e.Message)
 	}
+	if e.Hint == "" {
+		t.Error("the lead is not told how to delete it all the same")
+	}
+	if e := w.refused(RuleAlive, as("hand"), &TeamClose{}); e.Hint != "" {
+		t.Errorf("who may not is told %q", e.Hint)
+	}
 	w.refused(RuleLead, as("hand"), &TeamClose{Force: true})
 	id := w.add("work")
 	w.must(session("aaaaaaaa-1111"), &TaskStart{ID: id})

@@ -189,12 +189,16 @@ func (v *TeamClose) Decide(s Snap, c Command) ([]Event, error) {
 			alive = append(alive, m.Name)
 		}
 	}
+	mayNot := d.needLead("delete the team")
 	if len(alive) > 0 && !v.Force {
-		return nil, refuse(RuleAlive, "team %s has living members: %s", team.Name, strings.Join(alive, ", ")).
-			hint("cadre team delete %s --force", team.Name)
+		refused := refuse(RuleAlive, "team %s has living members: %s", team.Name, strings.Join(alive, ", "))
+		if mayNot == nil {
+			refused = refused.hint("cadre team delete %s --force", team.Name)
+		}
+		return nil, refused
 	}
-	if err := d.needLead("delete the team"); err != nil {
-		return nil, err
+	if mayNot != nil {
+		return nil, mayNot
 	}
 	for _, name := range alive {
 		if err := d.depart(name, "left when the team was deleted", d.me == LeadName); err != nil {

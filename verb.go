@@ -32,6 +32,15 @@ type ReadOnly interface{ ReadOnly() bool }
 // look begins a query: it refuses those who may not read.
 func look(s Snap, c Command) (*draft, error) { return begin(s, c) }
 
+// lookAtMost begins a query that gives so many, 0 for all.
+func lookAtMost(s Snap, c Command, most int) (*draft, error) {
+	d, err := look(s, c)
+	if err == nil && most < 0 {
+		err = refuse(RuleValue, "%d cannot be shown", most)
+	}
+	return d, err
+}
+
 // task loads a task that a verb is about. One that was removed is not found. A
 // lease that ran out, or an ask that waited too long, is noticed here, by whoever
 // decides on the task.

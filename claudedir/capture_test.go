@@ -43,7 +43,7 @@ var captures = map[string]struct{ stays, passes []string }{
 		stays: []string{
 			`tasks/session-734472a4/1.json: blockedBy ["3"] is []`,
 			`tasks/session-734472a4/3.json: blocks ["1"] is []`,
-			`teams/session-734472a4/inboxes/team-lead.json: cadre adds "a file says that task 1 waits for 3: that would be a cycle: 1 waits for 3 waits for 1"`,
+			`teams/session-734472a4/inboxes/team-lead.json: cadre adds "a file says that task 1 waits for 3, which was left out: that would be a cycle: 1 waits for 3 waits for 1"`,
 		},
 	},
 	"new-odd-files": {stays: asVisible, passes: mirrored},
@@ -53,8 +53,8 @@ var captures = map[string]struct{ stays, passes []string }{
 			`tasks/demo-team/1.json: blockedBy ["1","3"] is []`,
 			`tasks/demo-team/1.json: blocks ["3","2","1"] is ["3","2"]`,
 			`tasks/demo-team/3.json: blocks ["1"] is []`,
-			`teams/demo-team/inboxes/team-lead.json: cadre adds "a file says that task 1 waits for 1: task 1 cannot wait for itself; ` +
-				`a file says that task 1 waits for 3: that would be a cycle: 1 waits for 3 waits for 1"`,
+			`teams/demo-team/inboxes/team-lead.json: cadre adds "a file says that task 1 waits for 1, which was left out: task 1 cannot wait for itself; ` +
+				`a file says that task 1 waits for 3, which was left out: that would be a cycle: 1 waits for 3 waits for 1"`,
 		},
 	},
 	"old-odd-files":     {stays: asVisible, passes: mirrored},

@@ -22,7 +22,7 @@ type turn struct {
 	ended chan struct{}
 	outcome
 	err   error
-	alone bool // whoever ran it gave up, which says nothing about the others
+	alone bool // whoever ran it gave up or fell over, which says nothing about the others
 }
 
 // take has a look done by a pass that begins after the call, and gives what came of
@@ -57,6 +57,7 @@ func (ts *turns) run(ctx context.Context, t *turn, run func(look) (outcome, erro
 	ts.next = nil // from here on it is too late to come along
 	ts.mu.Unlock()
 	defer close(t.ended)
+	t.alone = true // if it falls over
 	t.outcome, t.err = run(t.look)
 	t.alone = t.err != nil && ctx.Err() != nil
 	return t.outcome, t.err

@@ -101,3 +101,31 @@ func TestTurnOfOneWhoGivesUp(t *testing.T) {
 	ts.running.Unlock()
 	wg.Wait()
 }
+
+// Whoever waits for a pass that falls over runs one of its own.
+func TestAFallenTurnServesNobody(t *testing.T) {
+	var ts turns
+	running, fall := make(chan bool), make(chan bool)
+	var wg sync.WaitGroup
+	ts.running.Lock() // so that both wait for one pass
+	wg.Go(func() {
+		defer func() { _ = recover() }()
+		_, _ = ts.take(t.Context(), look{all: true}, func(look) (outcome, error) {
+			running <- true
+			<-fall
+			panic("it falls over")
+		})
+	})
+	waiting(&ts, func(l look) bool { return l.all })
+	wg.Go(func() {
+		o, err := ts.take(t.Context(), look{team: true}, func(look) (outcome, error) { return outcome{taken: 7}, nil })
+		if err != nil || o.taken != 7 {
+			t.Errorf("the other got %+v and %v", o, err)
+		}
+	})
+	waiting(&ts, func(l look) bool { return l.team })
+	ts.running.Unlock()
+	<-running
+	fall <- true
+	wg.Wait()
+}

@@ -108,14 +108,17 @@ func exchangeSame(dir *swapfile.Dir, name string, old, content []byte) error {
 		return err
 	}
 	found, _, err := was.Read(claudefile.MaxFile)
-	if err == nil && !bytes.Equal(found, old) {
-		_, ours, err := swapfile.Exchange(dir, name, found)
-		if err == nil {
-			err = ours.Done()
-		}
-		return errors.Join(errChanged, err, was.Done())
+	if err != nil {
+		return err // nobody knows what it says: it stays beside its name
 	}
-	return errors.Join(err, was.Done())
+	if bytes.Equal(found, old) {
+		return was.Done()
+	}
+	_, ours, err := swapfile.Exchange(dir, name, found)
+	if err == nil {
+		err = ours.Done()
+	}
+	return errors.Join(errChanged, err, was.Done())
 }
 
 // removeSame removes a file that has the content that is expected.
@@ -125,15 +128,18 @@ func removeSame(dir *swapfile.Dir, name string, old []byte) error {
 		return err
 	}
 	found, _, err := was.Read(claudefile.MaxFile)
-	if err == nil && !bytes.Equal(found, old) {
-		_, exists, err := swapfile.Create(dir, name, found)
-		if exists {
-			err = fs.ErrExist
-		}
-		if err != nil {
-			return errors.Join(errChanged, err) // it stays beside its name
-		}
-		return errors.Join(errChanged, was.Done())
+	if err != nil {
+		return err // as above
 	}
-	return errors.Join(err, was.Done())
+	if bytes.Equal(found, old) {
+		return was.Done()
+	}
+	_, exists, err := swapfile.Create(dir, name, found)
+	if exists {
+		err = fs.ErrExist
+	}
+	if err != nil {
+		return errors.Join(errChanged, err) // as above
+	}
+	return errors.Join(errChanged, was.Done())
 }

@@ -55,7 +55,7 @@ func (x *exam) checkLead(t *team) {
 		t.leadGone = true
 		x.find("lead-gone", t.path, fmt.Sprintf("the process that leads the team, %d, is gone", p.PID),
 			"leaves the team's files where they are; nobody reads the lead's inbox").
-			Advice = "if no session shall lead it again, remove " + t.folder
+			Advice = "if no session shall lead it again: cadre team delete " + path.Base(t.folder) + " --force"
 	}
 }
 
