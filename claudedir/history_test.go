@@ -213,6 +213,34 @@ func TestTheFinishedListThatTheClientClears(t *testing.T) {
 	w.check()
 }
 
+// What is added after the client saw the list finished and before it clears it away
+// was not meant.
+func TestTheListThatIsClearedInTheLastMoment(t *testing.T) {
+	w := newWorld(t)
+	w.add("one")
+	w.must(&cadre.TaskDone{ID: "1"})
+	w.add("two")
+	for _, id := range []cadre.TaskID{"1", "2"} {
+		if err := os.Remove(w.taskPath(id)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := w.task("2"); got.Status != cadre.Pending {
+		t.Fatalf("task 2 is %s", got.Status)
+	}
+	if !w.gone(w.taskPath("1")) || w.gone(w.taskPath("2")) {
+		t.Error("the finished task was written again, or the open one was not")
+	}
+	w.check()
+	if err := os.Remove(w.taskPath("2")); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.task("2"); got.Status != cadre.Deleted {
+		t.Errorf("alone it was not swept away, and is %s", got.Status)
+	}
+	w.check()
+}
+
 func TestAnUnchangedFileIsNotWritten(t *testing.T) {
 	w := newWorld(t)
 	w.add("one")

@@ -25,7 +25,15 @@ func (p *pass) takeIn() error {
 	err := p.Store.Store.View(p.ctx, p.scope, func(s cadre.Snap) error {
 		v.Tasks, id = nil, id[:2]
 		in := &intake{Snap: s, since: p.since}
+		swept, err := p.swept(s)
+		if err != nil {
+			return err
+		}
 		for _, w := range p.found {
+			if swept[w.id] {
+				p.slots[w.id] = slot{} // it is written again
+				continue
+			}
 			f, changed, err := in.change(w)
 			if err != nil {
 				return err
@@ -72,6 +80,40 @@ func (p *pass) takeIn() error {
 	}
 	p.olds = nil
 	return p.catchUp()
+}
+
+// sweeping is how long a client takes from seeing a list finished to clearing it
+// away, and a little more.
+const sweeping = 10 * time.Second
+
+// swept gives the tasks whose files a client removed because it believed the list
+// finished: with those that are, and without any file left, an open one went that
+// was added or opened again in the last moment. That was not deleted.
+func (p *pass) swept(s cadre.Snap) (map[cadre.TaskID]bool, error) {
+	if slices.ContainsFunc(p.names, func(name string) bool { _, ok := taskName(name); return ok }) {
+		return nil, nil
+	}
+	finished, open := false, map[cadre.TaskID]bool{}
+	for _, w := range p.found {
+		if w.file != nil {
+			return nil, nil
+		}
+		t, err := s.Task(w.id)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case t == nil:
+		case t.Status == cadre.Completed:
+			finished = true
+		case t.Open() && time.Unix(0, p.mem.ListAt).Sub(t.UpdatedAt) < sweeping:
+			open[t.ID] = true
+		}
+	}
+	if !finished {
+		return nil, nil
+	}
+	return open, nil
 }
 
 // apart gives a number of its own to a task that another program wrote under one
