@@ -43,7 +43,7 @@ func (v *AskFor) Decide(s Snap, c Command) ([]Event, error) {
 	if err := v.approvers(d, ask, about); err != nil {
 		return nil, err
 	}
-	if err := d.expireAsks(d.OpenAsks()); err != nil {
+	if err := d.expireAsks(d.late(d.now())); err != nil {
 		return nil, err
 	}
 	if err := d.guardAsks(d.me); err != nil {

@@ -19,7 +19,7 @@ const (
 	IndexSubject   Index = "subject"  // open tasks: folded subject, id
 	IndexBlocker   Index = "blocker"  // tasks: each blocker, id; the edge from its other side
 	IndexReference Index = "refers"   // references: either task, the other
-	IndexLeased    Index = "leased"   // tasks that carry a lease: id
+	IndexLeased    Index = "leased"   // tasks that carry a lease: boot, when it ends, id
 	IndexSession   Index = "session"  // members: session, name
 	IndexInbox     Index = "inbox"    // messages: recipient, number
 	IndexUnread    Index = "unread"   // messages not read: recipient, number
@@ -27,6 +27,7 @@ const (
 	IndexSent      Index = "sent"     // messages: sender, time, number
 	IndexOpenAsk   Index = "open-ask" // open asks: number
 	IndexTaskAsk   Index = "task-ask" // open asks: task, number
+	IndexDeadline  Index = "deadline" // open asks that do not wait for ever: until when, number
 )
 
 // An Entry is one key of one index, or, with Index equal to the object's kind,
@@ -73,6 +74,8 @@ func prefixKey(parts ...string) string { return strings.Join(parts, keySep) + ke
 
 func timeKey(t time.Time) string { return seqKey(uint64(max(0, t.UnixMilli()))) }
 
+func upKey(up time.Duration) string { return seqKey(uint64(max(0, up))) }
+
 func (t *Task) index(add func(Index, string)) {
 	id := t.ID.sortKey()
 	add(IndexStatus, joinKey(string(t.Status), id))
@@ -88,7 +91,7 @@ func (t *Task) index(add func(Index, string)) {
 		}
 	}
 	if t.Lease != nil {
-		add(IndexLeased, id)
+		add(IndexLeased, joinKey(t.Lease.Boot, upKey(t.Lease.Until), id))
 	}
 	if !t.Open() {
 		return

@@ -70,12 +70,52 @@ func (d *draft) leaseOf(length time.Duration) *Lease {
 	return &Lease{Boot: d.cmd.Now.Boot, Until: d.cmd.Now.Up + min(length, 24*time.Hour)}
 }
 
+// expiredLeases gives the tasks whose lease is over. Of those whose lease is not it
+// reads one, however many there are: every member asks before it takes up work.
+func (s Snap) expiredLeases(now Time) (over []*Task, err error) {
+	// What another boot left is over; it stands before and after this boot's leases.
+	for _, after := range []string{"", joinKey(now.Boot, "\xff")} {
+		for t, err := range scan[*Task](s, IndexLeased, "", after) {
+			if err != nil {
+				return nil, err
+			}
+			if !t.Lease.expired(now) || after == "" && t.Lease.Boot > now.Boot {
+				break
+			}
+			over = append(over, t)
+		}
+	}
+	return over, nil
+}
+
+// NextEnd is the first lease of this boot, and the first deadline of an ask, that
+// comes after a time; nil where there is none. What was over by then is left out:
+// it wakes nobody.
+func (s Snap) NextEnd(after Time) (lease *time.Duration, ask *time.Time, err error) {
+	boot := prefixKey(after.Boot)
+	for t, err := range scan[*Task](s, IndexLeased, boot, boot+upKey(after.Up)+"\xff") {
+		if err != nil {
+			return nil, nil, err
+		}
+		lease = &t.Lease.Until
+		break
+	}
+	for a, err := range scan[*Ask](s, IndexDeadline, "", timeKey(after.Wall)+"\xff") {
+		if err != nil {
+			return nil, nil, err
+		}
+		ask = a.Deadline
+		break
+	}
+	return lease, ask, nil
+}
+
 func (d *draft) expireLeases() error {
-	leased, err := collect(d.Tasks(TaskQuery{Index: IndexLeased}))
+	over, err := d.expiredLeases(d.cmd.Now)
 	if err != nil {
 		return err
 	}
-	for _, t := range leased {
+	for _, t := range over {
 		now, err := d.Task(t.ID) // its owner's loss may have given it back already
 		if err != nil {
 			return err

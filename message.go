@@ -140,6 +140,9 @@ func (a *Ask) index(add func(Index, string)) {
 	if a.Task != "" {
 		add(IndexTaskAsk, joinKey(string(a.Task), seqKey(a.N)))
 	}
+	if a.Deadline != nil {
+		add(IndexDeadline, joinKey(timeKey(*a.Deadline), seqKey(a.N)))
+	}
 }
 
 // Clone gives a copy that may be changed.

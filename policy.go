@@ -54,7 +54,7 @@ func (p Policy) deadline(asked time.Time) *time.Time {
 	if p.Answer == PolicyWait {
 		return nil
 	}
-	at := asked.Add(p.After)
+	at := asked.Add(p.After).Truncate(time.Millisecond)
 	return &at
 }
 
@@ -212,7 +212,7 @@ type AsksExpire struct{}
 // Decide answers them.
 func (v *AsksExpire) Decide(s Snap, c Command) ([]Event, error) {
 	d := newDraft(s, c)
-	if err := d.expireAsks(d.OpenAsks()); err != nil {
+	if err := d.expireAsks(d.late(d.now())); err != nil {
 		return nil, err
 	}
 	return d.finish()
@@ -231,12 +231,21 @@ func (v *AsksExpire) Answer(_ Snap, _ Command, r Receipt) (any, error) {
 
 // LateAsks says whether an ask waited too long for a person.
 func (s Snap) LateAsks(now time.Time) (bool, error) {
-	for a, err := range s.OpenAsks() {
-		if err != nil || a.late(now) {
-			return err == nil, err
-		}
+	for _, err := range s.late(now) {
+		return err == nil, err
 	}
 	return false, nil
+}
+
+// late gives the asks that waited too long, the first to end first.
+func (s Snap) late(now time.Time) iter.Seq2[*Ask, error] {
+	return func(yield func(*Ask, error) bool) {
+		for a, err := range scan[*Ask](s, IndexDeadline, "", "") {
+			if err == nil && !a.late(now) || !yield(a, err) {
+				return
+			}
+		}
+	}
 }
 
 // expireAsks answers those of some asks that waited too long.

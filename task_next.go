@@ -24,7 +24,7 @@ func (v *TaskNext) Decide(s Snap, c Command) ([]Event, error) {
 		if err := d.expireLeases(); err != nil {
 			return nil, err
 		}
-		if err := d.expireAsks(d.OpenAsks()); err != nil {
+		if err := d.expireAsks(d.late(d.now())); err != nil {
 			return nil, err
 		}
 	}

@@ -158,23 +158,14 @@ func (v *TaskNext) Run(ctx context.Context, s *Session) (any, error) {
 func (s *Session) nextEnd(ctx context.Context, called cadre.Time, most time.Duration) (time.Duration, error) {
 	now := s.Now()
 	err := s.Store.View(ctx, s.Scope, func(snap cadre.Snap) error {
-		for t, err := range snap.Tasks(cadre.TaskQuery{Index: cadre.IndexLeased}) {
-			if err != nil {
-				return err
-			}
-			if t.Lease.Boot == called.Boot && t.Lease.Until > called.Up {
-				most = min(most, max(0, t.Lease.Until-now.Up)+time.Millisecond)
-			}
+		lease, ask, err := snap.NextEnd(called)
+		if lease != nil {
+			most = min(most, max(0, *lease-now.Up)+time.Millisecond)
 		}
-		for a, err := range snap.OpenAsks() {
-			if err != nil {
-				return err
-			}
-			if a.Deadline != nil && a.Deadline.After(called.Wall) {
-				most = min(most, max(0, a.Deadline.Sub(now.Wall))+time.Millisecond)
-			}
+		if ask != nil {
+			most = min(most, max(0, ask.Sub(now.Wall))+time.Millisecond)
 		}
-		return nil
+		return err
 	})
 	return most, err
 }
