@@ -156,15 +156,20 @@ func (d *draft) lose(member, why string) error {
 // requeue gives one task back, with what came of the attempt. After too many attempts
 // it needs a person.
 func (d *draft) requeue(t *Task, result *Result) error {
+	return d.requeueAs(t, result, t.Attempts+1, fmt.Sprintf("task %s was given out %d times and never finished", t.ID, t.Attempts+1))
+}
+
+// requeueAs gives one task back with a number of attempts, and with what to tell a
+// person if those are too many.
+func (d *draft) requeueAs(t *Task, result *Result, attempts int, why string) error {
 	next := t.Clone()
 	next.back(d)
 	if result != nil {
 		next.Result = result
 	}
-	next.Attempts++
-	if next.Attempts >= DefaultAttempts && !next.has(FlagPerson) {
+	if next.Attempts = attempts; attempts >= DefaultAttempts && !next.has(FlagPerson) {
 		next.flag(FlagPerson)
-		d.ask(&Ask{Kind: AskPerson, Task: t.ID, From: "cadre", Text: fmt.Sprintf("task %s was given out %d times and never finished", t.ID, next.Attempts)})
+		d.ask(&Ask{Kind: AskPerson, Task: t.ID, From: "cadre", Text: why})
 	}
 	return d.putTask(t, next)
 }

@@ -236,11 +236,13 @@ func (v *MsgDeliver) Decide(s Snap, c Command) ([]Event, error) {
 func (v *MsgDeliver) Answer(Snap, Command, Receipt) (any, error) { return nil, nil }
 
 // TaskFail says that an attempt at a task failed: it is pending again, with what came
-// of it, until the attempts are used up.
+// of it, until the attempts are used up. With Final they are: trying again would be no
+// use.
 type TaskFail struct {
 	ID     TaskID
 	Fence  uint64
 	Result string
+	Final  bool
 }
 
 // Decide gives the task back and tells the lead.
@@ -249,13 +251,17 @@ func (v *TaskFail) Decide(s Snap, c Command) ([]Event, error) {
 		if err := t.fenced(v.Fence); err != nil {
 			return err
 		}
-		if t.Owner != d.me || t.Status != InProgress {
+		if t.Owner != d.me || t.Status != InProgress && !(v.Final && t.Status == Pending) {
 			return refuse(RuleFence, "task %s is not held by %s any more", t.ID, d.me).hint("cadre task show %s", t.ID)
 		}
-		if err := d.requeue(t, &Result{Summary: v.Result}); err != nil {
+		attempt, why := t.Attempts+1, fmt.Sprintf("task %s was given out %d times and never finished", t.ID, t.Attempts+1)
+		if v.Final {
+			attempt, why = max(attempt, DefaultAttempts), fmt.Sprintf("task %s cannot be done as it is: %s", t.ID, clip(v.Result, 2000))
+		}
+		if err := d.requeueAs(t, &Result{Summary: v.Result}, attempt, why); err != nil {
 			return err
 		}
-		return d.notice(LeadName, t.ID, "task %s (%s) failed, attempt %d of %d by %s: %s", t.ID, clip(t.Subject, 60), t.Attempts+1, DefaultAttempts, d.me, v.Result)
+		return d.notice(LeadName, t.ID, "task %s (%s) failed, attempt %d of %d by %s: %s", t.ID, clip(t.Subject, 60), attempt, DefaultAttempts, d.me, v.Result)
 	})
 }
 

@@ -161,9 +161,6 @@ func (t *Task) Ready() bool {
 	return t.Status == Pending && t.OpenBlockers == 0 && t.Kind != KindInternal && !t.has(FlagPerson)
 }
 
-// runnable says whether the task's command could be run as it stands.
-func (t *Task) runnable() bool { return t.Run != "" && (t.Plan == nil || t.Plan.ApprovedBy != "") }
-
 func (t *Task) has(f Flag) bool { return slices.Contains(t.Flags, f) }
 
 func (t *Task) flag(f Flag) {

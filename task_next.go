@@ -1,9 +1,6 @@
 package cadre
 
-import (
-	"errors"
-	"time"
-)
+import "time"
 
 // TaskNext shows what is right for this caller to do now, and with Claim takes
 // and starts it in one commit: its own unfinished task, then one assigned to it,
@@ -21,14 +18,11 @@ func (v *TaskNext) Decide(s Snap, c Command) ([]Event, error) {
 		return nil, err
 	}
 	if v.Claim {
-		if err := d.expireLeases(); err != nil {
-			return nil, err
-		}
-		if err := d.expireAsks(d.late(d.now())); err != nil {
+		if err := d.expire(); err != nil {
 			return nil, err
 		}
 	}
-	t, err := d.next(v.Runs)
+	t, err := d.nextOwn(v.Runs)
 	if err != nil {
 		return nil, err
 	}
@@ -38,16 +32,18 @@ func (v *TaskNext) Decide(s Snap, c Command) ([]Event, error) {
 	if !v.Claim {
 		return nil, nil
 	}
-	take := d.start
-	if err := d.planApproved(t); errors.Is(err, &Error{Code: CodeBlocked, Rule: RulePlan}) {
-		take = d.claim // so that its plan can be written
-	} else if err != nil {
-		return nil, err
-	}
-	if _, err := take(t, false, v.Lease); err != nil {
+	if err := d.take(t, v.Lease); err != nil {
 		return nil, err
 	}
 	return d.finish()
+}
+
+// expire ends the leases and the asks whose time is over.
+func (d *draft) expire() error {
+	if err := d.expireLeases(); err != nil {
+		return err
+	}
+	return d.expireAsks(d.late(d.now()))
 }
 
 // ReadOnly says that without Claim nothing is written.
@@ -62,7 +58,7 @@ func (v *TaskNext) Answer(s Snap, c Command, r Receipt) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := d.next(v.Runs)
+	t, err := d.nextOwn(v.Runs)
 	if err != nil {
 		return nil, err
 	}
@@ -83,40 +79,81 @@ func nextTaken(r Receipt) TaskID {
 	return ""
 }
 
+// nextOwn chooses the caller's next task, but for a member that is handed its work:
+// that takes nothing that is not its own.
+func (d *draft) nextOwn(runs bool) (*Task, error) {
+	t, err := d.next(runs)
+	if err != nil || t == nil || t.Owner != "" {
+		return t, err
+	}
+	handed, err := d.isHanded()
+	if handed {
+		t = nil
+	}
+	return t, err
+}
+
+// isHanded says whether the caller is a member that the supervisor hands its work.
+func (d *draft) isHanded() (bool, error) {
+	team, err := d.Team()
+	if err != nil || team == nil || !team.Settings.Dispatched() || d.cmd.Actor.Kind == ActorCadre {
+		return false, err
+	}
+	m, err := d.Member(d.me)
+	return m != nil && m.Backend.Supervised(), err
+}
+
+// mayTake refuses open work to a member that is handed its work.
+func (d *draft) mayTake(t *Task) error {
+	if t.Owner != "" {
+		return nil
+	}
+	handed, err := d.isHanded()
+	if handed {
+		err = refuse(RuleLead, "%s takes no work that it was not handed: the supervisor of %s gives it out", d.me, d.Scope()).hint("cadre task next")
+	}
+	return err
+}
+
 // next chooses the caller's next task, nil where nothing is ready; if it is to be
 // run, only one that has a command.
 func (d *draft) next(runs bool) (*Task, error) {
-	var assigned *Task
+	if t, err := d.mine(runs); err != nil || t != nil {
+		return t, err
+	}
+	for t, err := range d.Tasks(TaskQuery{Index: IndexReady}) {
+		if err != nil || !runs || t.Run != "" {
+			return t, err
+		}
+	}
+	return nil, nil
+}
+
+// mine chooses among the caller's own tasks: what it works on, else the most urgent
+// that is ready and waits for no answer.
+func (d *draft) mine(runs bool) (best *Task, err error) {
 	for t, err := range d.Tasks(TaskQuery{Index: IndexOwner, Key: d.me}) {
 		if err != nil {
 			return nil, err
 		}
-		if t.Kind == KindInternal || runs && !t.runnable() {
+		if t.Kind == KindInternal || runs && t.Run == "" {
 			continue
 		}
 		if t.Status == InProgress {
 			return t, nil
 		}
-		if !t.Ready() || assigned != nil && t.Priority <= assigned.Priority {
+		if !t.Ready() || best != nil && t.Priority <= best.Priority {
 			continue
 		}
 		asked, err := d.Count(IndexTaskAsk, prefixKey(string(t.ID)))
 		if err != nil {
 			return nil, err
 		}
-		if asked == 0 { // else it waits for an answer, and other work need not
-			assigned = t
+		if asked == 0 { // else other work need not wait for that
+			best = t
 		}
 	}
-	if assigned != nil {
-		return assigned, nil
-	}
-	for t, err := range d.Tasks(TaskQuery{Index: IndexReady}) {
-		if err != nil || !runs || t.runnable() {
-			return t, err
-		}
-	}
-	return nil, nil
+	return best, nil
 }
 
 // nothingReady says why there is nothing to do.
@@ -148,6 +185,12 @@ func (d *draft) nothingReady() error {
 		}
 		return refuse(RuleNothing, "nothing is ready in %s: %d pending; task %s waits for %s", d.Scope(), pending, t.ID, listTasks(open)).
 			hint("cadre task why %s", t.ID)
+	}
+	if handed, err := d.isHanded(); err != nil || handed {
+		if err != nil {
+			return err
+		}
+		return refuse(RuleNothing, "nothing is %s's in %s: the supervisor hands out what is pending (%d)", d.me, d.Scope(), pending).hint("cadre team show")
 	}
 	return refuse(RuleNothing, "nothing is ready for %s in %s: what is pending (%d) belongs to others or waits for a person", d.me, d.Scope(), pending).hint("cadre task list --open")
 }

@@ -45,6 +45,9 @@ func (d *draft) claim(t *Task, force bool, lease time.Duration) (*Task, error) {
 	if err := d.needMember(); err != nil {
 		return nil, err
 	}
+	if err := d.mayTake(t); err != nil {
+		return nil, err
+	}
 	next := t.Clone()
 	if next.Owner != d.me || next.Lease == nil {
 		next.Fence = d.Head().Fence + 1
@@ -247,7 +250,7 @@ func (d *draft) complete(t *Task, result *Result, force bool) error {
 			return err
 		}
 	}
-	if err := d.needOwner(t, "complete"); err != nil {
+	if err := firstRefusal(d.needOwner(t, "complete"), d.mayTake(t)); err != nil {
 		return err
 	}
 	if err := d.needMember(); err != nil {
@@ -331,7 +334,7 @@ func (s Snap) answerDone(id TaskID, c Command, r Receipt) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	next, err := d.next(false)
+	next, err := d.nextOwn(false)
 	if err != nil || next == nil {
 		return out, err
 	}

@@ -39,6 +39,8 @@ type TeamSettings struct {
 	LeadCreates   bool               `json:"leadCreates,omitempty"`   // only the lead may create tasks
 	Policies      map[AskKind]Policy `json:"policies,omitempty"`      // what happens to asks that nobody answers
 	ApprovalToken string             `json:"approvalToken,omitempty"` // the operator token, and nothing else, that approves
+	Mode          WorkMode           `json:"mode,omitempty"`          // how members come to their work
+	Limits        map[Backend]int    `json:"limits,omitempty"`        // how many run at the same time, by backend; of all under ""
 }
 
 func (*Team) Ref() Ref                  { return Ref{KindTeam, "team"} }

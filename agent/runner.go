@@ -33,18 +33,27 @@ type runner struct {
 	stop   context.CancelCauseFunc
 	wake   chan struct{}
 	mail   chan struct{}
+	given  chan handed      // what it was handed
+	none   chan struct{}    // there was nothing to hand to it
 	asked  chan cadre.AskID // it was asked to shut down
 	mu     sync.Mutex
 	task   cadre.TaskID // what it works on, under which claim, and how to end that
 	fence  uint64
 	cancel context.CancelFunc
+
+	refused map[string]string // plans that were not approved, by digest, and why
+
+	resting bool // it does nothing but wait; the supervisor's mu guards it
 }
 
 func newRunner(v *Supervisor, m *cadre.Member, since cadre.Seq) *runner {
 	self := *v.Session
 	self.Actor = cadre.Actor{Kind: cadre.ActorMember, Name: m.Name, Scope: v.Scope, Role: m.Role, Joined: m.N, Proof: cadre.ProofProcess}
 	self.Door, self.CWD = "agent", m.CWD
-	r := &runner{v: v, member: m, since: since, backend: v.Backends[m.Backend], self: &self, wake: make(chan struct{}, 1), mail: make(chan struct{}, 1), asked: make(chan cadre.AskID, 1)}
+	r := &runner{
+		v: v, member: m, since: since, backend: v.Backends[m.Backend], self: &self, wake: make(chan struct{}, 1), mail: make(chan struct{}, 1),
+		given: make(chan handed, 1), none: make(chan struct{}, 1), asked: make(chan cadre.AskID, 1), refused: map[string]string{},
+	}
 	r.ctx, r.stop = context.WithCancelCause(context.Background())
 	return r
 }

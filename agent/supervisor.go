@@ -45,9 +45,11 @@ type Supervisor struct {
 	mu      sync.Mutex
 	runners map[string]*runner
 	idle    []*runner // those that wait for work, the longest first
+	rules   cadre.TeamSettings
 	last    time.Time // when a member was last started
 	ended   chan *runner
-	again   *time.Timer // when to look for members to start
+	again   *time.Timer   // when to look for members to start
+	hand    chan struct{} // there may be work to hand out
 }
 
 // NewSupervisor makes a supervisor for the scope of a session.
@@ -61,7 +63,7 @@ func NewSupervisor(s *coord.Session, o Options) *Supervisor {
 		}
 	}
 	o.Env = coord.Nameless(o.Env)
-	return &Supervisor{Options: o, Session: s, runners: map[string]*runner{}, ended: make(chan *runner), again: time.NewTimer(time.Hour)}
+	return &Supervisor{Options: o, Session: s, runners: map[string]*runner{}, ended: make(chan *runner), again: time.NewTimer(time.Hour), hand: make(chan struct{}, 1)}
 }
 
 // Run supervises until the context ends, or, with Leave, until there is no member any
@@ -80,6 +82,7 @@ func (v *Supervisor) Run(ctx context.Context, ready func()) error {
 	defer stop()
 	events := make(chan heard)
 	go v.follow(following, head, events)
+	go v.dispatch(following)
 	err = v.supervise(ctx, events)
 	stop()
 	if errors.Is(err, cadre.ErrNotFound) {
@@ -153,6 +156,10 @@ func (v *Supervisor) supervise(ctx context.Context, events <-chan heard) error {
 // hear acts on one event.
 func (v *Supervisor) hear(ctx context.Context, e cadre.Event) error {
 	switch o := e.After.(type) {
+	case *cadre.Team:
+		_, err := v.look(ctx)
+		v.wakeAll()
+		return err
 	case *cadre.Member:
 		if r := v.runner(o.Name); r != nil && o.State == cadre.StateDeparted && e.Seq > r.since {
 			r.stop(errDeparted)
@@ -170,6 +177,9 @@ func (v *Supervisor) hear(ctx context.Context, e cadre.Event) error {
 	case *cadre.Ask:
 		if r := v.runner(o.Member); r != nil && o.Kind == cadre.AskShutdown && o.State == cadre.AskOpen {
 			r.shutDown(o.ID)
+		}
+		if r := v.runner(o.From); r != nil && o.Kind == cadre.AskPlan && o.State != cadre.AskOpen {
+			r.answered(o)
 		}
 		if o.State != cadre.AskOpen && o.Task != "" {
 			v.wake(func(*runner) bool { return true })
@@ -190,6 +200,8 @@ func (v *Supervisor) hearTask(e cadre.Event, t *cadre.Task) {
 	}
 	if r := v.runner(t.Owner); r != nil {
 		r.signal()
+	} else if t.Owner == "" && v.settings().Dispatched() {
+		poke(v.hand)
 	} else if t.Owner == "" {
 		v.wake(func(r *runner) bool { return t.Run != "" || !r.backend.RunsOnly() })
 	}
@@ -234,6 +246,13 @@ func (v *Supervisor) look(ctx context.Context) (head cadre.Head, err error) {
 	asked := map[string]cadre.AskID{} // who was asked to shut down
 	err = v.Store.View(ctx, v.Scope, func(snap cadre.Snap) error {
 		head = snap.Head()
+		team, err := snap.Team()
+		if err != nil {
+			return err
+		}
+		if team != nil {
+			v.follows(team.Settings)
+		}
 		for m, err := range snap.Members() {
 			if err != nil {
 				return err
@@ -259,8 +278,8 @@ func (v *Supervisor) look(ctx context.Context) (head cadre.Head, err error) {
 		if v.runner(m.Name) != nil {
 			continue // it still ends; there is another look when it has
 		}
-		if v.Limit > 0 && v.count() >= v.Limit {
-			break
+		if !v.room(m.Backend) {
+			continue
 		}
 		if wait := v.Stagger - time.Since(v.last); wait > 0 {
 			v.again.Reset(wait)
@@ -278,6 +297,33 @@ func (v *Supervisor) count() int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return len(v.runners)
+}
+
+// room says whether one more member of a backend may run.
+func (v *Supervisor) room(b cadre.Backend) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	same := 0
+	for _, r := range v.runners {
+		if r.member.Backend == b {
+			same++
+		}
+	}
+	fits := func(most, run int) bool { return most <= 0 || run < most }
+	return fits(v.Limit, len(v.runners)) && fits(v.rules.Limits[""], len(v.runners)) && fits(v.rules.Limits[b], same)
+}
+
+// settings are the rules of the team, as it was last looked at.
+func (v *Supervisor) settings() cadre.TeamSettings {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.rules
+}
+
+func (v *Supervisor) follows(s cadre.TeamSettings) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.rules = s
 }
 
 // start begins to run a member that was to be started at a place in the log.

@@ -3,56 +3,103 @@ package agent
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"cadre"
 )
 
+// errNothing says that nothing is right for the member to do now.
+var errNothing = &cadre.Error{Code: cadre.CodeNotFound, Rule: cadre.RuleNothing}
+
 // loop is the member's life: take what is right to do, do it, look again, and wait
 // when there is nothing.
 func (r *runner) loop() {
-	nothing := &cadre.Error{Code: cadre.CodeNotFound, Rule: cadre.RuleNothing}
 	for r.ctx.Err() == nil {
 		if r.endsAsAsked() {
 			return
 		}
-		r.v.wait(r, true) // before it looks: what becomes ready from now on wakes it
-		answer, err := r.self.Do(r.ctx, "task next", &cadre.TaskNext{Claim: true, Lease: r.v.Lease, Runs: r.backend.RunsOnly()})
-		if t, ok := answer.(*cadre.TaskView); err == nil && ok {
-			r.v.wait(r, false)
-			r.v.wake(func(*runner) bool { return true }) // it may have been woken for another task than it took
-			if !r.work(t) {
+		t, err := r.next()
+		if err != nil {
+			again := time.Duration(1<<63 - 1)
+			if !errors.Is(err, errNothing) && !errors.Is(err, cadre.ErrForbidden) && r.ctx.Err() == nil { // forbidden: it just left
+				r.v.warn("%s cannot take up work: %v", r.member.Name, err)
+				again = r.v.Heartbeat
+			}
+			on := false
+			if t, on = r.rest(again); !on {
 				return
 			}
-			continue
 		}
-		again := time.Duration(1<<63 - 1)
-		if !errors.Is(err, nothing) && !errors.Is(err, cadre.ErrForbidden) && r.ctx.Err() == nil { // forbidden: it just left
-			r.v.warn("%s cannot take up work: %v", r.member.Name, err)
-			again = r.v.Heartbeat
-		}
-		r.report(cadre.StateIdle, "nothing is ready for it")
-		if !r.rest(again) {
+		if t != nil && !r.work(t) {
 			return
 		}
 	}
 }
 
+// next is what the member is to do now: what it was handed, or, where members do so,
+// what it takes.
+func (r *runner) next() (*cadre.TaskView, error) {
+	select {
+	case h := <-r.given:
+		if t := r.accept(h); t != nil {
+			return t, nil
+		}
+	default:
+	}
+	r.v.wait(r, true) // before it looks: what becomes ready from now on wakes it
+	if r.v.settings().Dispatched() {
+		return nil, errNothing
+	}
+	answer, err := r.self.Do(r.ctx, "task next", &cadre.TaskNext{Claim: true, Lease: r.v.Lease, Runs: r.backend.RunsOnly()})
+	if err != nil {
+		r.idle()
+		return nil, err
+	}
+	r.v.wait(r, false)
+	r.v.wake(func(*runner) bool { return true }) // it may have been woken for another task than it took
+	return answer.(*cadre.TaskView), nil
+}
+
+// accept gives a task that was handed over, unless that claim is over: the member may
+// have found it by itself meanwhile, or have been at work for too long.
+func (r *runner) accept(h handed) *cadre.TaskView {
+	if h.task.ID == r.task && h.task.Fence == r.fence {
+		return nil
+	}
+	if time.Since(h.at) < r.v.Heartbeat {
+		return h.task
+	}
+	if _, err := r.self.Do(r.ctx, "task renew", &cadre.TaskRenew{ID: h.task.ID, Fence: h.task.Fence, Lease: r.v.Lease}); err != nil {
+		return nil
+	}
+	return h.task
+}
+
+func (r *runner) idle() { r.report(cadre.StateIdle, "nothing is ready for it") }
+
 // rest waits until there may be something to do, and says whether the member goes on.
-func (r *runner) rest(most time.Duration) bool {
+func (r *runner) rest(most time.Duration) (*cadre.TaskView, bool) {
 	timer := time.NewTimer(most)
 	defer timer.Stop()
+	r.v.rests(r, true)
+	defer r.v.rests(r, false)
+	poke(r.v.hand)
 	for {
 		select {
 		case <-r.ctx.Done():
-			return false
+			return nil, false
 		case <-r.worker.Done():
-			return false
+			return nil, false
 		case <-r.worker.Beats():
+		case <-r.none:
+			r.idle()
+		case h := <-r.given:
+			return r.accept(h), true
 		case <-r.wake:
-			return true
+			return nil, true
 		case <-timer.C:
-			return true
+			return nil, true
 		}
 	}
 }
@@ -96,6 +143,10 @@ type ended struct {
 // work does one task and says what came of it. It says whether the worker is still
 // there.
 func (r *runner) work(t *cadre.TaskView) bool {
+	if t.Status != cadre.InProgress {
+		r.plan(t)
+		return true
+	}
 	ctx, cancel := context.WithCancel(r.ctx)
 	defer cancel()
 	r.mu.Lock()
@@ -120,6 +171,44 @@ func (r *runner) work(t *cadre.TaskView) bool {
 	}
 	r.finish(t, out.Outcome)
 	return true
+}
+
+// plan asks for the approval without which a task cannot be started. What was refused
+// is not asked for again: then a person has to look at the task.
+func (r *runner) plan(t *cadre.TaskView) {
+	text := t.Subject
+	for _, more := range []string{t.Description, t.Run} {
+		if more != "" {
+			text += "\n\n" + more
+		}
+	}
+	text = strings.ToValidUTF8(text[:min(len(text), cadre.MaxMessage)], "")
+	r.mu.Lock()
+	no, refused := r.refused[cadre.Digest(text)]
+	r.mu.Unlock()
+	var err error
+	if refused {
+		_, err = r.self.Do(r.ctx, "task fail", &cadre.TaskFail{ID: t.ID, Fence: t.Fence, Final: true, Result: "its plan was not approved: " + no})
+	} else {
+		_, err = r.self.Do(r.ctx, "ask for", &cadre.AskFor{Kind: cadre.AskPlan, Task: t.ID, Text: text})
+	}
+	if err != nil && r.ctx.Err() == nil {
+		r.v.warn("the plan of task %s: %v", t.ID, err)
+		select { // it would be chosen again at once
+		case <-time.After(r.v.Heartbeat):
+		case <-r.ctx.Done():
+		}
+	}
+}
+
+// answered hears what became of a plan.
+func (r *runner) answered(a *cadre.Ask) {
+	r.mu.Lock()
+	if r.refused[a.Digest] = a.Answer; a.State != cadre.AskRejected {
+		delete(r.refused, a.Digest)
+	}
+	r.mu.Unlock()
+	r.signal()
 }
 
 // attend renews the claim for as long as the worker shows that it is alive, and waits
@@ -169,5 +258,6 @@ func (r *runner) finish(t *cadre.TaskView, out Outcome) {
 	}
 	if _, err := r.self.Do(r.ctx, "task fail", &cadre.TaskFail{ID: t.ID, Fence: t.Fence, Result: failed}); err != nil && r.ctx.Err() == nil {
 		r.v.warn("task %s of %s: %v", t.ID, r.member.Name, err)
+		r.task = "" // it is still the member's, and may come again
 	}
 }

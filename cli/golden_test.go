@@ -248,6 +248,12 @@ func story() []step {
 		{"member nudge", `member nudge robin`, ""},
 		{"member resume", `member resume robin`, ""},
 		{"up", `up`, ""},
+		{"team mode", `team mode dispatch`, ""},
+		{"team mode", `team mode chaos`, ""},
+		{"team limit", `team limit 4`, ""},
+		{"team limit", `team limit 2 --backend shell`, ""},
+		{"team limit", `team limit 0`, ""},
+		{"team limit", `team limit 1 --backend hand`, ""},
 	}
 }
 

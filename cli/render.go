@@ -29,7 +29,7 @@ func rendererOf(name string) func(*page, any) {
 		return as((*page).teamName)
 	case "team list":
 		return as((*page).teamList)
-	case "team show", "team use", "team take", "team label", "team policy", "team approvals", "team restore":
+	case "team show", "team use", "team take", "team label", "team policy", "team approvals", "team mode", "team limit", "team restore":
 		return as((*page).team)
 	case "team delete":
 		return as((*page).teamDeleted)

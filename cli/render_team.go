@@ -121,6 +121,16 @@ func settingsText(s cadre.TeamSettings) []string {
 			rules = append(rules, "a "+line(string(kind))+" that nobody answers "+then+" after "+shortDuration(p.After))
 		}
 	}
+	if s.Dispatched() {
+		rules = append(rules, "the supervisor hands out work")
+	}
+	for _, backend := range slices.Sorted(maps.Keys(s.Limits)) {
+		of := "members run"
+		if backend != "" {
+			of = line(string(backend)) + " members run"
+		}
+		rules = append(rules, "at most "+itoa(s.Limits[backend])+" "+of+" at the same time")
+	}
 	if s.ApprovalToken != "" {
 		rules = append(rules, "approvals count only with the operator token "+line(s.ApprovalToken))
 	}

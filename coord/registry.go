@@ -43,6 +43,8 @@ func Verbs() []Verb {
 		{"team label", "Give a team a name for people", `cadre team label "The new manual"`, func() any { return &cadre.TeamLabel{} }},
 		{"team policy", "Say what happens to asks that nobody answers in time", "cadre team policy plan approve --after 5m", func() any { return &cadre.TeamPolicy{} }},
 		{"team approvals", "Say with what the team takes approvals", "cadre team approvals token", func() any { return &cadre.TeamApprovals{} }},
+		{"team mode", "Say how the members that Cadre runs come to their work", "cadre team mode dispatch", func() any { return &cadre.TeamMode{} }},
+		{"team limit", "Say how many members run at the same time", "cadre team limit 4 --backend shell", func() any { return &cadre.TeamLimit{} }},
 		{"team delete", "End a team; it is archived and can be restored", "cadre team delete docs", func() any { return &TeamDelete{} }},
 		{"team restore", "Bring an archived team back", "cadre team restore docs", func() any { return &TeamRestore{} }},
 		{"member list", "List the members of the team", "cadre member list", func() any { return &cadre.MemberList{} }},
