@@ -267,8 +267,14 @@ func (v *MemberReport) Decide(s Snap, c Command) ([]Event, error) {
 	if evidence == "" {
 		evidence = "said so"
 	}
+	stalls := v.State == StateStalled && m.State != StateStalled && d.me != LeadName
 	if err := d.setMemberState(name, v.State, evidence); err != nil {
 		return nil, err
+	}
+	if stalls {
+		if err := d.notice(LeadName, "", "%s is stalled: %s", name, evidence); err != nil {
+			return nil, err
+		}
 	}
 	return d.finish()
 }

@@ -52,6 +52,10 @@ type Worker interface {
 	// Beats receives something each time that the worker shows that it is alive.
 	Beats() <-chan struct{}
 
+	// Progress is a number that grows while there is something to see of the work, such
+	// as output. A worker whose number stays the same for long has stalled.
+	Progress() int64
+
 	// Done is closed when the worker has ended and nothing of it is left. Why says
 	// then how it ended.
 	Done() <-chan struct{}

@@ -40,9 +40,7 @@ func (v *Supervisor) handOut(ctx context.Context) error {
 	for _, r := range waiting {
 		command.To = append(command.To, cadre.Idler{Name: r.member.Name, Runs: r.backend.RunsOnly()})
 	}
-	self := *v.Session
-	self.Actor, self.Door = cadre.Self, "agent"
-	answer, err := self.Do(ctx, "task dispatch", command)
+	answer, err := v.system().Do(ctx, "task dispatch", command)
 	if err != nil {
 		return err
 	}

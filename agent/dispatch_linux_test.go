@@ -111,8 +111,8 @@ func TestLimitsOfATeam(t *testing.T) {
 	if n := running(); n != 1 {
 		t.Errorf("%d run, one may", n)
 	}
-	w.must("team limit", &cadre.TeamLimit{Most: 0, Backend: cadre.BackendShell})
 	w.must("team limit", &cadre.TeamLimit{Most: 2})
+	w.must("team limit", &cadre.TeamLimit{Most: 0, Backend: cadre.BackendShell})
 	w.until("two run", func() bool { return running() == 2 })
 	w.must("team limit", &cadre.TeamLimit{})
 	w.until("all run", func() bool { return running() == 3 })
@@ -163,8 +163,6 @@ func TestAPlanGateHoldsACommand(t *testing.T) {
 	}
 }
 
-// TestTwoHundredWait is about many members that wait: what becomes ready is started
-// once.
 func TestManyMembersWait(t *testing.T) {
 	w := newTeam(t, func(o *agent.Options) { o.Heartbeat = time.Second })
 	w.must("team mode", &cadre.TeamMode{Mode: cadre.ModeDispatch})

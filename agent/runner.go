@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"cadre"
@@ -27,7 +28,9 @@ type runner struct {
 	worker  Worker
 	self    *coord.Session // the member as a caller
 	state   cadre.MemberState
-	since   cadre.Seq // what happened up to here is about an earlier run
+	because string       // why it has nothing to do, if that is more than that nothing is ready
+	said    atomic.Int64 // what it did itself through some door
+	since   cadre.Seq    // what happened up to here is about an earlier run
 
 	ctx    context.Context // ends when the member is to end
 	stop   context.CancelCauseFunc
@@ -99,7 +102,7 @@ func (r *runner) begin(ctx context.Context) error {
 	}
 	if err = r.v.record(ctx, r.running(), false); err == nil {
 		host, _ := os.Hostname() // only shown
-		_, err = r.system().Do(ctx, "member started", &cadre.MemberStarted{Name: r.member.Name, Process: r.worker.Process(), Host: host})
+		_, err = r.v.system().Do(ctx, "member started", &cadre.MemberStarted{Name: r.member.Name, Process: r.worker.Process(), Host: host})
 	}
 	if err != nil {
 		r.worker.End()
@@ -113,16 +116,9 @@ func (r *runner) running() *cadre.Running {
 	return &cadre.Running{Process: r.worker.Process(), Scope: r.v.Scope, Member: r.member.Name, Joined: r.member.N}
 }
 
-// system is Cadre itself as a caller.
-func (r *runner) system() *coord.Session {
-	s := *r.self
-	s.Actor = cadre.Self
-	return &s
-}
-
 // say writes something that only goes wrong with the store.
 func (r *runner) say(ctx context.Context, v cadre.Change) {
-	if _, err := r.system().Do(ctx, "member gone", v); err != nil && !errors.Is(err, cadre.ErrNotFound) {
+	if _, err := r.v.system().Do(ctx, "member gone", v); err != nil && !errors.Is(err, cadre.ErrNotFound) {
 		r.v.warn("%s: %v", r.member.Name, err)
 	}
 }
@@ -156,7 +152,7 @@ func (r *runner) shutDown(ask cadre.AskID) {
 			return
 		}
 		kill := &cadre.MemberKill{Name: r.member.Name, Why: fmt.Sprintf("asked to shut down, and still at work after %s", r.v.Deadline)}
-		if _, err := r.system().Do(context.Background(), "member kill", kill); err != nil {
+		if _, err := r.v.system().Do(context.Background(), "member kill", kill); err != nil {
 			r.v.warn("%s: %v", r.member.Name, err)
 		}
 	})

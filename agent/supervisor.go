@@ -20,6 +20,7 @@ const (
 	DefaultLease     = 30 * time.Second
 	DefaultGrace     = 5 * time.Second
 	DefaultDeadline  = 30 * time.Second
+	DefaultStall     = 10 * time.Minute
 )
 
 // Options are how a supervisor works. Times that are not set get their defaults.
@@ -31,6 +32,7 @@ type Options struct {
 	Lease     time.Duration // of a task that is worked on
 	Grace     time.Duration // between asking processes to end and killing them
 	Deadline  time.Duration // for a member that was asked to shut down
+	Stall     time.Duration // without any progress, before a member counts as stalled
 	Limit     int           // members that run at the same time; 0 is no limit
 	Stagger   time.Duration // between the starts of two members
 	Leave     bool          // end when there is no member any more
@@ -49,6 +51,7 @@ type Supervisor struct {
 	last    time.Time // when a member was last started
 	ended   chan *runner
 	again   *time.Timer   // when to look for members to start
+	due     *time.Timer   // when the next ask's time is over
 	hand    chan struct{} // there may be work to hand out
 }
 
@@ -57,13 +60,13 @@ func NewSupervisor(s *coord.Session, o Options) *Supervisor {
 	for _, d := range []struct {
 		set   *time.Duration
 		usual time.Duration
-	}{{&o.Heartbeat, DefaultHeartbeat}, {&o.Lease, DefaultLease}, {&o.Grace, DefaultGrace}, {&o.Deadline, DefaultDeadline}} {
+	}{{&o.Heartbeat, DefaultHeartbeat}, {&o.Lease, DefaultLease}, {&o.Grace, DefaultGrace}, {&o.Deadline, DefaultDeadline}, {&o.Stall, DefaultStall}} {
 		if *d.set <= 0 {
 			*d.set = d.usual
 		}
 	}
 	o.Env = coord.Nameless(o.Env)
-	return &Supervisor{Options: o, Session: s, runners: map[string]*runner{}, ended: make(chan *runner), again: time.NewTimer(time.Hour), hand: make(chan struct{}, 1)}
+	return &Supervisor{Options: o, Session: s, runners: map[string]*runner{}, ended: make(chan *runner), again: time.NewTimer(time.Hour), due: time.NewTimer(0), hand: make(chan struct{}, 1)}
 }
 
 // Run supervises until the context ends, or, with Leave, until there is no member any
@@ -146,6 +149,8 @@ func (v *Supervisor) supervise(ctx context.Context, events <-chan heard) error {
 			_, err = v.look(ctx)
 		case <-v.again.C:
 			_, err = v.look(ctx)
+		case <-v.due.C:
+			err = v.expireAsks(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
 			return err
@@ -155,6 +160,9 @@ func (v *Supervisor) supervise(ctx context.Context, events <-chan heard) error {
 
 // hear acts on one event.
 func (v *Supervisor) hear(ctx context.Context, e cadre.Event) error {
+	if r := v.runner(e.Actor.Name); r != nil && e.Actor.Kind == cadre.ActorMember && e.Door != r.self.Door {
+		r.said.Add(1)
+	}
 	switch o := e.After.(type) {
 	case *cadre.Team:
 		_, err := v.look(ctx)
@@ -175,6 +183,9 @@ func (v *Supervisor) hear(ctx context.Context, e cadre.Event) error {
 			r.post()
 		}
 	case *cadre.Ask:
+		if o.State == cadre.AskOpen && o.Deadline != nil {
+			v.due.Reset(0)
+		}
 		if r := v.runner(o.Member); r != nil && o.Kind == cadre.AskShutdown && o.State == cadre.AskOpen {
 			r.shutDown(o.ID)
 		}
@@ -186,6 +197,22 @@ func (v *Supervisor) hear(ctx context.Context, e cadre.Event) error {
 		}
 	}
 	return nil
+}
+
+// expireAsks has the team's policy answer what waited too long, and sees to it that
+// this happens again when the next ask's time is over.
+func (v *Supervisor) expireAsks(ctx context.Context) error {
+	if _, err := v.system().Do(ctx, "ask expire", &cadre.AsksExpire{}); err != nil {
+		return err
+	}
+	return v.Store.View(ctx, v.Scope, func(snap cadre.Snap) error {
+		now := v.Now()
+		_, next, err := snap.NextEnd(now)
+		if next != nil {
+			v.due.Reset(next.Sub(now.Wall) + time.Millisecond)
+		}
+		return err
+	})
 }
 
 // hearTask wakes whom a task is for, and stops whoever works on it without a claim.
@@ -205,6 +232,13 @@ func (v *Supervisor) hearTask(e cadre.Event, t *cadre.Task) {
 	} else if t.Owner == "" {
 		v.wake(func(r *runner) bool { return t.Run != "" || !r.backend.RunsOnly() })
 	}
+}
+
+// system is Cadre itself as a caller.
+func (v *Supervisor) system() *coord.Session {
+	s := *v.Session
+	s.Actor, s.Door = cadre.Self, "agent"
+	return &s
 }
 
 func (v *Supervisor) runner(name string) *runner {

@@ -1,8 +1,10 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -76,7 +78,7 @@ func (r *runner) accept(h handed) *cadre.TaskView {
 	return h.task
 }
 
-func (r *runner) idle() { r.report(cadre.StateIdle, "nothing is ready for it") }
+func (r *runner) idle() { r.report(cadre.StateIdle, cmp.Or(r.because, "nothing is ready for it")) }
 
 // rest waits until there may be something to do, and says whether the member goes on.
 func (r *runner) rest(most time.Duration) (*cadre.TaskView, bool) {
@@ -152,6 +154,7 @@ func (r *runner) work(t *cadre.TaskView) bool {
 	r.mu.Lock()
 	r.task, r.fence, r.cancel = t.ID, t.Fence, cancel
 	r.mu.Unlock()
+	r.because = ""
 	r.report(cadre.StateWorking, "took task "+string(t.ID))
 	done := make(chan ended, 1)
 	go func() {
@@ -167,6 +170,7 @@ func (r *runner) work(t *cadre.TaskView) bool {
 	}
 	if ctx.Err() != nil {
 		r.state = cadre.StateUnreachable // whoever took the claim away may have said so
+		r.because = fmt.Sprintf("interrupted: task %s is not its own any more", t.ID)
 		return true
 	}
 	r.finish(t, out.Outcome)
@@ -215,7 +219,8 @@ func (r *runner) answered(a *cadre.Ask) {
 // for it to come back. When it is silent for too long, its claim runs out; when it
 // has lost its claim, its work is ended.
 func (r *runner) attend(t *cadre.TaskView, lost func(), done <-chan ended) ended {
-	renewed := time.Now()
+	renewed, seen := time.Now(), r.progress()
+	moved := renewed
 	silence := time.NewTimer(r.v.Lease)
 	defer silence.Stop()
 	for {
@@ -223,6 +228,14 @@ func (r *runner) attend(t *cadre.TaskView, lost func(), done <-chan ended) ended
 		case out := <-done:
 			return out
 		case <-r.worker.Beats():
+			if now := r.progress(); now != seen {
+				seen, moved = now, time.Now()
+			}
+			if time.Since(moved) >= r.v.Stall {
+				r.report(cadre.StateStalled, fmt.Sprintf("task %s: nothing to see of it since %s", t.ID, moved.UTC().Format(time.TimeOnly)))
+			} else if r.state == cadre.StateStalled {
+				r.report(cadre.StateWorking, fmt.Sprintf("task %s goes on", t.ID))
+			}
 			if time.Since(renewed) < r.v.Heartbeat/2 {
 				continue
 			}
@@ -233,12 +246,15 @@ func (r *runner) attend(t *cadre.TaskView, lost func(), done <-chan ended) ended
 			renewed = time.Now()
 			silence.Reset(r.v.Lease)
 		case <-silence.C:
-			if _, err := r.system().Do(r.ctx, "leases expire", &cadre.LeasesExpire{}); err != nil && r.ctx.Err() == nil {
+			if _, err := r.v.system().Do(r.ctx, "leases expire", &cadre.LeasesExpire{}); err != nil && r.ctx.Err() == nil {
 				r.v.warn("%s: %v", r.member.Name, err)
 			}
 		}
 	}
 }
+
+// progress is what there is to see of the member's work.
+func (r *runner) progress() int64 { return r.worker.Progress() + r.said.Load() }
 
 // finish writes what came of a task. A completion that is refused, by a hook or
 // because the task waits again, is a failed attempt; a claim that was lost meanwhile is
@@ -256,6 +272,8 @@ func (r *runner) finish(t *cadre.TaskView, out Outcome) {
 			return
 		}
 	}
+	first, _, _ := strings.Cut(failed, "\n")
+	r.because = fmt.Sprintf("failed: task %s, %s", t.ID, first[:min(len(first), 200)])
 	if _, err := r.self.Do(r.ctx, "task fail", &cadre.TaskFail{ID: t.ID, Fence: t.Fence, Result: failed}); err != nil && r.ctx.Err() == nil {
 		r.v.warn("task %s of %s: %v", t.ID, r.member.Name, err)
 		r.task = "" // it is still the member's, and may come again

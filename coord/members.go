@@ -137,6 +137,11 @@ type Up struct {
 	Limit   int           `json:"limit,omitempty" help:"members that run at the same time; as many as there are without"`
 	Stagger time.Duration `json:"stagger,omitempty" help:"how long to wait between the starts of two members"`
 	Leave   bool          `json:"leave,omitempty" help:"end when there is no member any more"`
+
+	Heartbeat time.Duration `json:"heartbeat,omitempty" help:"how often a member shows that it is alive" default:"10s"`
+	Lease     time.Duration `json:"lease,omitempty" help:"how long a silent member keeps its task" default:"30s"`
+	Stall     time.Duration `json:"stall,omitempty" help:"how long a member may do nothing to be seen before it counts as stalled" default:"10m"`
+	Deadline  time.Duration `json:"deadline,omitempty" help:"how long a member may take to end when it is asked to" default:"30s"`
 }
 
 // Supervised is the answer when it is over.
@@ -150,8 +155,11 @@ func (v *Up) Run(ctx context.Context, s *Session) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v.Limit < 0 || v.Stagger < 0 {
+	if v.Limit < 0 || min(v.Stagger, v.Heartbeat, v.Lease, v.Stall, v.Deadline) < 0 {
 		return nil, cadre.Refuse(cadre.RuleValue, "cadre up --help", "a limit or a time below zero makes no sense")
+	}
+	if v.Lease > 0 && v.Lease < 2*v.Heartbeat {
+		return nil, cadre.Refuse(cadre.RuleValue, "cadre up --lease 30s --heartbeat 10s", "a lease of %s would end between two heartbeats, which are %s apart", v.Lease, v.Heartbeat)
 	}
 	return &Supervised{s.Scope}, runtime.Serve(ctx, s, v)
 }

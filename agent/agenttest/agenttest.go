@@ -85,6 +85,7 @@ func Checks() []Check {
 		{"DoesTasksOneAfterAnother", doesTasks},
 		{"EndsWorkThatIsCancelled", endsWork},
 		{"ShowsThatItIsAlive", beats},
+		{"ShowsProgress", progress},
 		{"TakesMessages", takesMessages},
 		{"LeavesNothingWhenItEnds", func(s Subject, b *bench) error {
 			return leavesNothing(s, b, func(w agent.Worker) error { w.End(); w.End(); return nil })
@@ -205,6 +206,18 @@ func beats(s Subject, b *bench) error {
 		}
 	}
 	return nil
+}
+
+func progress(s Subject, b *bench) error {
+	w, err := b.start()
+	if err != nil {
+		return err
+	}
+	before := w.Progress()
+	if err := does(s.Patience, w, s.Succeed, true, "hello"); err != nil {
+		return err
+	}
+	return within(s.Patience, "some progress", func() bool { return w.Progress() > before })
 }
 
 func takesMessages(s Subject, b *bench) error {

@@ -35,6 +35,7 @@ type sloppyWorker struct {
 	sloppy
 	done, beat chan struct{}
 	ended      bool
+	did        int64
 }
 
 func (w *sloppyWorker) Process() cadre.Process { return cadre.Process{PID: 1, Start: "now"} }
@@ -46,6 +47,9 @@ func (w *sloppyWorker) Do(ctx context.Context, t *cadre.TaskView) (agent.Outcome
 		case <-w.done:
 		}
 		return agent.Outcome{OK: w.wrong == "EndsWorkThatIsCancelled"}, nil
+	}
+	if w.wrong != "ShowsProgress" {
+		w.did++
 	}
 	ok := t.ID == "succeed" || w.wrong == "DoesTasksOneAfterAnother"
 	return agent.Outcome{OK: ok, Summary: "hello, or sorry"}, nil
@@ -59,6 +63,7 @@ func (w *sloppyWorker) Tell(*cadre.Message) error {
 }
 
 func (w *sloppyWorker) Beats() <-chan struct{} { return w.beat }
+func (w *sloppyWorker) Progress() int64        { return w.did }
 func (w *sloppyWorker) Done() <-chan struct{}  { return w.done }
 
 func (w *sloppyWorker) Why() string {

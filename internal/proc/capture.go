@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync/atomic"
 )
 
 // tailKept is how much of the end of an output is kept beyond its limit, and how
@@ -23,6 +24,8 @@ type capture struct {
 	last  []byte // the end of everything
 	done  chan struct{}
 	err   error
+
+	printed *atomic.Int64 // counts what comes
 }
 
 func newCapture(path string, limit int64) (*capture, error) {
@@ -54,6 +57,7 @@ func (c *capture) Write(p []byte) (int, error) {
 		_, c.err = c.file.Write(p[:min(room, int64(len(p)))])
 	}
 	c.bytes += int64(len(p))
+	c.printed.Add(int64(len(p)))
 	if c.last = append(c.last, p...); len(c.last) > 2*tailKept {
 		c.last = append([]byte(nil), c.last[len(c.last)-tailKept:]...)
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -34,6 +35,7 @@ func KeepIfAsked() {
 type keeper struct {
 	grace   time.Duration
 	started chan struct{}
+	printed atomic.Int64
 
 	mu      sync.Mutex // of what follows, and of starting anything
 	out     *json.Encoder
@@ -66,7 +68,7 @@ func (k *keeper) serve(in io.Reader, heartbeat time.Duration) {
 			k.endAll(k.grace)
 			return
 		case <-beat.C:
-			k.say(reply{})
+			k.say(reply{Printed: k.printed.Load()})
 		case r, open := <-requests:
 			switch {
 			case !open:
@@ -116,6 +118,7 @@ func (k *keeper) run(c *Command) Exit {
 	if err != nil {
 		return Exit{Error: err.Error()}
 	}
+	out.printed = &k.printed
 	ended, err := k.start(c, out)
 	if err != nil {
 		return out.finish(Exit{Error: err.Error()})

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -22,11 +23,12 @@ type request struct {
 	Stop bool     `json:"stop,omitempty"` // end what runs
 }
 
-// reply is what a keeper says, in the same form. One with nothing in it is a
-// heartbeat.
+// reply is what a keeper says, in the same form. One that is neither ready nor an exit
+// is a heartbeat.
 type reply struct {
-	Ready bool  `json:"ready,omitempty"`
-	Exit  *Exit `json:"exit,omitempty"`
+	Ready   bool  `json:"ready,omitempty"`
+	Exit    *Exit `json:"exit,omitempty"`
+	Printed int64 `json:"printed,omitempty"` // by all commands so far, in bytes
 }
 
 // Keepers are the keepers that this process started. There is one of it in a
@@ -57,6 +59,8 @@ type Keeper struct {
 	beats chan struct{}
 	done  chan struct{}
 	why   string
+
+	printed atomic.Int64
 }
 
 // readyWithin is how long a keeper may take to begin.
@@ -119,6 +123,8 @@ func (k *Keeper) listen(out io.Reader, ready chan<- struct{}) {
 			close(ready)
 		case r.Exit != nil:
 			k.exits <- *r.Exit
+		default:
+			k.printed.Store(r.Printed)
 		}
 		select {
 		case k.beats <- struct{}{}: // whatever it says, it is alive
@@ -189,6 +195,9 @@ func (k *Keeper) gone() error { return errors.New("the keeper has ended: " + k.w
 
 // Beats says that the keeper was alive a moment ago, each time that it says so.
 func (k *Keeper) Beats() <-chan struct{} { return k.beats }
+
+// Progress is how much its commands had printed, in bytes, when it was last heard of.
+func (k *Keeper) Progress() int64 { return k.printed.Load() }
 
 // Done is closed once the keeper and everything it kept has ended.
 func (k *Keeper) Done() <-chan struct{} { return k.done }

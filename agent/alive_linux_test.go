@@ -1,0 +1,102 @@
+package agent_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"cadre"
+	"cadre/agent"
+)
+
+func TestAMemberStallsWithoutProgress(t *testing.T) {
+	w := newTeam(t, func(o *agent.Options) { o.Stall = 150 * time.Millisecond })
+	w.spawn("ann", "ben")
+	quiet := w.must("task add", &cadre.TaskAdd{Subject: "quiet", Owner: "ann", Run: "until [ -e go ]; do sleep 0.01; done; echo on; until [ -e end ]; do sleep 0.01; done"}).(*cadre.Added).ID
+	w.must("task add", &cadre.TaskAdd{Subject: "loud", Owner: "ben", Run: "until [ -e end ]; do echo here; sleep 0.02; done"})
+	w.untilState("ann", cadre.StateStalled)
+	if m := w.member("ann"); !strings.Contains(m.Evidence, "task "+string(quiet)+": nothing to see") {
+		t.Errorf("because %q", m.Evidence)
+	}
+	touch := func(name string) {
+		if err := os.WriteFile(filepath.Join(w.dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	touch("go")
+	w.untilState("ann", cadre.StateWorking)
+	w.untilState("ann", cadre.StateStalled) // again
+	if got := w.task(quiet); got.Status != cadre.InProgress || got.Attempts != 0 {
+		t.Errorf("%+v", got)
+	}
+	touch("end")
+	w.untilDone(quiet)
+	w.untilState("ann", cadre.StateIdle)
+	w.untilState("ben", cadre.StateIdle)
+	if ann, ben := w.told("ann is stalled"), w.told("ben is stalled"); ann != 2 || ben != 0 {
+		t.Errorf("the lead was told %d times of ann, which stalled twice, and %d times of ben, which did not", ann, ben)
+	}
+}
+
+func TestWhatAMemberDoesItselfIsProgress(t *testing.T) {
+	w := newTeam(t, func(o *agent.Options) { o.Stall = 400 * time.Millisecond })
+	w.spawn("ann")
+	id := w.add("until [ -e end ]; do sleep 0.01; done")
+	w.untilState("ann", cadre.StateWorking)
+	ann := *w.Session
+	ann.Actor = cadre.Actor{Kind: cadre.ActorMember, Name: "ann", Scope: w.Scope, Proof: cadre.ProofProcess}
+	for i := range 30 {
+		if _, err := ann.Do(t.Context(), "task comment", &cadre.TaskComment{ID: id, Text: fmt.Sprint("step ", i)}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	if n := w.told("is stalled"); n != 0 {
+		t.Errorf("the lead was told %d times that it is stalled", n)
+	}
+	w.untilState("ann", cadre.StateStalled) // and without it is
+	if err := os.WriteFile(filepath.Join(w.dir, "end"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.untilDone(id)
+}
+
+func TestAsksThatNobodyAnswersEndByThemselves(t *testing.T) {
+	w := newTeam(t)
+	w.spawn("ann")
+	after := 300 * time.Millisecond
+	w.must("team policy", &cadre.TeamPolicy{Kind: cadre.AskPlan, Then: cadre.PolicyApprove, After: &after})
+	longer := time.Hour
+	w.must("team policy", &cadre.TeamPolicy{Kind: cadre.AskQuestion, Then: cadre.PolicyDeny, After: &longer})
+	id := w.must("task add", &cadre.TaskAdd{Subject: "gated", Run: "true", Plan: true}).(*cadre.Added).ID
+	ann := *w.Session
+	ann.Actor = cadre.Actor{Kind: cadre.ActorMember, Name: "ann", Scope: w.Scope, Proof: cadre.ProofProcess}
+	answer, err := ann.Do(t.Context(), "ask for", &cadre.AskFor{Kind: cadre.AskQuestion, Text: "why?"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	question := answer.(*cadre.Ask)
+	w.untilDone(id) // nobody looks meanwhile but the test, past every door
+	w.must("team policy", &cadre.TeamPolicy{Kind: cadre.AskQuestion, Then: cadre.PolicyDeny, After: &after})
+	w.until("the question is over", func() bool {
+		var a *cadre.Ask
+		w.view(func(snap cadre.Snap) (err error) { a, err = snap.Ask(question.ID); return err })
+		return a.State == cadre.AskExpired && a.AnsweredBy == "policy"
+	})
+}
+
+func TestIdleMembersSayWhy(t *testing.T) {
+	w := newTeam(t)
+	w.spawn("ann")
+	w.untilState("ann", cadre.StateIdle)
+	w.add("exit 3")
+	w.until("it gave up", func() bool { m := w.member("ann"); return m.State == cadre.StateIdle && strings.Contains(m.Evidence, "exit code 3") })
+	id := w.add("touch begun; sleep 1000")
+	w.until("it runs", func() bool { _, err := os.Stat(filepath.Join(w.dir, "begun")); return err == nil })
+	owner := "somebody-else"
+	w.must("task update", &cadre.TaskUpdate{ID: id, Owner: &owner})
+	w.until("it was interrupted", func() bool { m := w.member("ann"); return m.State == cadre.StateIdle && strings.HasPrefix(m.Evidence, "interrupted") })
+}
