@@ -107,6 +107,9 @@ func (d *desk) normal(s string) string {
 		return s
 	}
 	hexes := regexp.MustCompile(`\b[0-9a-f]{24,128}\b`)
+	if self, err := os.Executable(); err == nil {
+		s = strings.ReplaceAll(s, self, "/usr/local/bin/cadre")
+	}
 	s = regexp.MustCompile(`cadre-[A-Z2-7]{26}`).ReplaceAllString(s, "cadre-…token…")
 	return hexes.ReplaceAllString(strings.ReplaceAll(s, d.dir, "/home/ann"), "…hex…")
 }
@@ -212,6 +215,15 @@ func story() []step {
 		{"doctor", `doctor --fix`, ""},
 		{"doctor", `doctor --restore`, ""},
 		{"doctor", `doctor --restore`, ""},
+		{"install", `install claude`, ""},
+		{"install", `install codex --write`, ""},
+		{"install", `install codex --write`, ""},
+		{"install", `install vscode --print`, ""},
+		{"install", `install cursor`, ""},
+		{"install", `install notepad`, ""},
+		{"uninstall", `uninstall codex`, ""},
+		{"uninstall", `uninstall codex --write`, ""},
+		{"uninstall", `uninstall codex --write`, ""},
 		{"token create", `token create --role member --name bob --expires 30d --note "his laptop"`, ""},
 		{"token create", `token create --role read-only --everywhere`, ""},
 		{"token create", `token create --role operator`, ""},

@@ -39,6 +39,10 @@ func newForm(v coord.Verb) any {
 		return &signedAnchor{}
 	case "doctor":
 		return &doctorHere{}
+	case "install":
+		return &installHere{}
+	case "uninstall":
+		return &uninstallHere{}
 	}
 	return v.New()
 }

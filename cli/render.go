@@ -87,6 +87,8 @@ func otherRenderer(name string) func(*page, any) {
 		return as((*page).anchor)
 	case "doctor":
 		return as((*page).doctor)
+	case "install", "uninstall":
+		return (*page).installedOrPrinted
 	case "gc":
 		return as((*page).collected)
 	case "import":

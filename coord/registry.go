@@ -84,6 +84,8 @@ func Verbs() []Verb {
 		{"watch", "Follow the log", "cadre watch --until task:12=completed", func() any { return &Watch{} }},
 		{"up", "Run the members of the team until interrupted", "cadre up --limit 4", func() any { return &Up{} }},
 		{"doctor", "Examine Claude Code's files, and mend them", "cadre doctor --fix --dry-run", func() any { return &Doctor{} }},
+		{"install", "Give another program's agents Cadre's tools", "cadre install claude --write", func() any { return &Install{} }},
+		{"uninstall", "Take Cadre out of another program's settings", "cadre uninstall claude --write", func() any { return &Uninstall{} }},
 		{"gc", "Find what nobody needs any more", "cadre gc --apply", func() any { return &GC{} }},
 		{"import", "Create tasks from a file, one JSON object a line", "cadre import plan.jsonl", func() any { return &cadre.TaskImport{} }},
 		{"export", "Write out tasks in the form that import reads", "cadre export --history", func() any { return &cadre.TaskExport{} }},

@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"os"
+	"os/exec"
+
+	"cadre"
+	"cadre/coord"
+	"cadre/install"
+)
+
+// installHere and uninstallHere work on the settings that this environment names.
+type (
+	installHere   struct{ coord.Install }
+	uninstallHere struct{ coord.Uninstall }
+)
+
+func (v *installHere) read(p *program) (any, error) {
+	place, err := p.programs()
+	v.Settings = place
+	return &v.Install, err
+}
+
+func (v *uninstallHere) read(p *program) (any, error) {
+	place, err := p.programs()
+	v.Settings = place
+	return &v.Uninstall, err
+}
+
+// programs gives the settings of the programs on this machine. They start Cadre by its name
+// where that finds this very program, and else by its path.
+func (p *program) programs() (settings, error) {
+	home := p.env["HOME"]
+	if home == "" {
+		return settings{}, usage("", "HOME is not set, and other programs keep their settings there")
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return settings{}, err
+	}
+	if named, err := exec.LookPath("cadre"); err == nil && sameFile(named, program) {
+		program = "cadre"
+	}
+	return settings{install.Place{Home: home, Project: p.cwd, Env: p.env, Command: program}}, nil
+}
+
+func sameFile(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
+}
+
+type settings struct{ install.Place }
+
+// installed is what was changed in a program's settings, or would be.
+type installed struct {
+	Tool    string   `json:"tool"`
+	Title   string   `json:"-"`
+	Path    string   `json:"path"`
+	Line    int      `json:"line,omitempty"`
+	Removed []string `json:"removed,omitempty"`
+	Added   []string `json:"added,omitempty"`
+	Written bool     `json:"written"`
+
+	again string // the command that writes it
+}
+
+func (s settings) tool(name string) (install.Tool, error) {
+	t, ok := install.Find(name)
+	if !ok {
+		return t, cadre.Refuse(cadre.RuleValue, "cadre install other --print", "nothing is known about the settings of %q; these are: %s", name, install.Names())
+	}
+	return t, nil
+}
+
+func (s settings) Print(name string) (any, error) {
+	t, err := s.tool(name)
+	if err != nil {
+		return nil, err
+	}
+	file, text := t.Snippet(s.Place)
+	return &snippet{file, text, t.Title}, nil
+}
+
+// snippet is an entry to be put in by hand.
+type snippet struct {
+	File  string `json:"file"`
+	Text  string `json:"text"`
+	title string
+}
+
+func (s settings) Change(name string, project, drop, write bool) (any, error) {
+	t, err := s.tool(name)
+	if err != nil {
+		return nil, err
+	}
+	if !t.Writable() && !project {
+		return nil, cadre.Refuse(cadre.RuleValue, "cadre install "+name+" --print", "the settings of %s are only printed, or written for a project", t.Title)
+	}
+	c, err := t.Plan(s.Place, project, drop)
+	if err != nil {
+		return nil, cadre.Fault(err, "cadre install "+name+" --print", "%s", err)
+	}
+	out := &installed{Tool: name, Title: t.Title, Path: c.Path}
+	if !c.Needed() {
+		return out, nil
+	}
+	out.Line, out.Removed, out.Added = c.Lines()
+	out.again = "cadre install " + name
+	if drop {
+		out.again = "cadre uninstall " + name
+	}
+	if project {
+		out.again += " --project"
+	}
+	if write {
+		if err := c.Apply(); err != nil {
+			return nil, cadre.Fault(err, out.again+" --write", "writing the settings of %s: %s", t.Title, err)
+		}
+		out.Written = true
+	}
+	return out, nil
+}
+
+// installedOrPrinted prints what install answers.
+func (pg *page) installedOrPrinted(answer any) {
+	if v, ok := answer.(*snippet); ok {
+		pg.snippet(v)
+		return
+	}
+	as((*page).installed)(pg, answer)
+}
+
+// installed prints what was changed, or would be.
+func (pg *page) installed(v *installed) {
+	if v.Line == 0 {
+		pg.printf("%s  nothing to change in %s\n", pg.paint(green, "✓ "+v.Title), line(v.Path))
+		return
+	}
+	pg.printf("%s, from line %d\n", line(v.Path), v.Line)
+	for _, l := range v.Removed {
+		pg.printf("%s\n", pg.paint(red, "- "+line(l)))
+	}
+	for _, l := range v.Added {
+		pg.printf("%s\n", pg.paint(green, "+ "+line(l)))
+	}
+	if !v.Written {
+		pg.talk("nothing was written; to do it: %s --write", v.again)
+		return
+	}
+	pg.printf("%s\n", pg.paint(green, "✓ written"))
+	pg.hint("sessions of %s that run now see it when they are started again", v.Title)
+}
+
+// snippet prints the entry alone, so that it can be put into a file.
+func (pg *page) snippet(v *snippet) {
+	pg.talk("for %s: put this into %s", v.title, v.File)
+	pg.printf("%s", v.Text)
+}

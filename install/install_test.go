@@ -1,0 +1,193 @@
+package install
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// texts are settings that people have. What is added goes again, byte for byte.
+var texts = map[string][]string{
+	"json": {
+		`{}` + "\n",
+		"{\n  \"a\": 1\n}\n",
+		"{\n\t\"a\": [1, {\"b\": \"}\"}],\n\t\"mcpServers\": {\n\t\t\"x\": {\"command\": \"y\"}\n\t}\n}",
+		`{"mcpServers":{"x":{}},"z":"mcpServers"}`,
+		"\ufeff{ \"theme\" : \"dark\" , \"mcpServers\" : { \"a\" : 1 , \"b\" : 2 } }\r\n",
+	},
+	"toml": {
+		"",
+		"model = \"x\"\n",
+		"x = \"\"\"\n[mcp_servers.cadre]\n\\\"\"\"\"\ny = '''\n[mcp_servers]\ncadre = 1\n''' # it's \"\"\"\n",
+		"[mcp_servers.other]\ncommand = \"y\"\nargs = [\n  \"a\",\n]\n\n[profiles.z]\nn = 1 # one\n",
+	},
+}
+
+func toolsOf(kind string) []Tool {
+	return slices.DeleteFunc(slices.Clone(Tools), func(t Tool) bool {
+		_, toml := t.format.(table)
+		return toml != (kind == "toml")
+	})
+}
+
+func TestWhatIsAddedGoesAgain(t *testing.T) {
+	for kind, all := range texts {
+		for _, tool := range toolsOf(kind) {
+			for _, text := range all {
+				with, err := tool.format.add([]byte(text), `/a "b"/cadre`)
+				if err != nil {
+					t.Fatalf("%s: %v in %q", tool.Name, err, text)
+				}
+				if bytes.Equal(with, []byte(text)) {
+					t.Errorf("%s: nothing was added to %q", tool.Name, text)
+				}
+				if again, err := tool.format.add(with, `/a "b"/cadre`); err != nil || !bytes.Equal(again, with) {
+					t.Errorf("%s: twice is %q and %v, once %q", tool.Name, again, err, with)
+				}
+				moved, err := tool.format.add(with, "cadre")
+				if err != nil || bytes.Contains(moved, []byte(`/cadre`)) || !bytes.Contains(moved, []byte(`"cadre"`)) {
+					t.Errorf("%s: with another path it is %q, %v", tool.Name, moved, err)
+				}
+				for _, text2 := range [][]byte{with, moved} {
+					if without, err := tool.format.drop(text2); err != nil || string(without) != text {
+						t.Errorf("%s: %q came back as %q, %v", tool.Name, text, without, err)
+					}
+				}
+				if without, err := tool.format.drop([]byte(text)); err != nil || string(without) != text {
+					t.Errorf("%s: with nothing to drop %q became %q, %v", tool.Name, text, without, err)
+				}
+				if kind == "json" && !json.Valid(bytes.TrimPrefix(with, []byte("\ufeff"))) {
+					t.Errorf("%s: not JSON: %q", tool.Name, with)
+				}
+			}
+		}
+	}
+}
+
+func TestAnEntryAmongOthersIsWrittenAsTheyAre(t *testing.T) {
+	got, err := set([]byte("{\n    \"mcpServers\": {\n        \"x\": {}\n    }\n}\n"), []string{"mcpServers", "cadre"}, json.RawMessage(`{"command":"cadre"}`))
+	want := "{\n    \"mcpServers\": {\n        \"x\": {},\n        \"cadre\": {\n            \"command\": \"cadre\"\n        }\n    }\n}\n"
+	if err != nil || string(got) != want {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
+func TestRemarksOfTheNextTableStay(t *testing.T) {
+	const text = "[mcp_servers.cadre]\ncommand = \"old\"\nargs = [\"mcp\"]\n[mcp_servers.cadre.env]\nA = \"b\"\n\n# mine\n[mcp_servers.other]\ncommand = \"y\"\n"
+	got, err := table{}.drop([]byte(text))
+	if want := "\n# mine\n[mcp_servers.other]\ncommand = \"y\"\n"; err != nil || string(got) != want {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestWhatIsNotUnderstoodIsLeftAlone(t *testing.T) {
+	for _, text := range []string{
+		"{ // a remark\n}", `[]`, `{"mcpServers": []}`, `{"mcpServers": null}`, `{"a":1} {"b":2}`, `{"a":`, `"x"`, "no settings", `{"mcpServers":{"x":1}`,
+	} {
+		if got, err := (entry{"mcpServers", plainServer}).add([]byte(text), "cadre"); !errors.Is(err, ErrUnknownText) {
+			t.Errorf("%q became %q, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{
+		"mcp_servers = { other = { command = \"y\" } }\n", "[mcp_servers]\ncadre = { command = \"y\" }\n", "mcp_servers.cadre.command = \"y\"\n",
+		"x = \"\"\"\n[mcp_servers.cadre]\n", "x = \"y\n",
+	} {
+		if got, err := (table{}).add([]byte(text), "cadre"); !errors.Is(err, ErrUnknownText) {
+			t.Errorf("%q became %q, %v", text, got, err)
+		}
+	}
+}
+
+// place is a home with nothing in it.
+func place(t *testing.T) Place {
+	return Place{Home: t.TempDir(), Project: t.TempDir(), Env: map[string]string{}, Command: "cadre"}
+}
+
+func TestALinkStaysALink(t *testing.T) {
+	p := place(t)
+	dots := filepath.Join(t.TempDir(), "settings.json")
+	if err := os.WriteFile(dots, []byte("{\"a\": 1}"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(p.Home, ".gemini", "settings.json")
+	if err := errors.Join(os.Mkdir(filepath.Dir(link), 0o700), os.Symlink(dots, link)); err != nil {
+		t.Skip(err)
+	}
+	tool, _ := Find("gemini")
+	c, err := tool.Plan(p, false, false)
+	if err == nil {
+		err = c.Apply()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if to, err := os.Readlink(link); err != nil || to != dots {
+		t.Errorf("the link is %q, %v", to, err)
+	}
+	if text, err := os.ReadFile(dots); err != nil || !strings.Contains(string(text), "cadre") {
+		t.Errorf("%s, %v", text, err)
+	}
+	if info, err := os.Stat(dots); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("its mode is %v, %v", info.Mode(), err)
+	}
+	if left, err := filepath.Glob(filepath.Join(filepath.Dir(dots), ".cadre-*")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+func TestWhoeverWritesMeanwhileWins(t *testing.T) {
+	p := place(t)
+	tool, _ := Find("claude")
+	c, err := tool.Plan(p, false, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(c.Path, []byte(`{"new": true}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Apply(); err == nil {
+		t.Error("it was overwritten")
+	}
+	if text, err := os.ReadFile(c.Path); err != nil || string(text) != `{"new": true}` {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
+func TestFoldersThatProgramsAreTold(t *testing.T) {
+	p := place(t)
+	p.Env = map[string]string{"CLAUDE_CONFIG_DIR": filepath.Join(p.Home, "c"), "CODEX_HOME": filepath.Join(p.Home, "x")}
+	for tool, want := range map[string]string{"claude": "c/.claude.json", "codex": "x/config.toml", "gemini": ".gemini/settings.json"} {
+		found, _ := Find(tool)
+		c, err := found.Plan(p, false, false)
+		if err != nil || c.Path != filepath.Join(p.Home, filepath.FromSlash(want)) || !c.Needed() {
+			t.Errorf("%s: %s, %v", tool, c.Path, err)
+		}
+	}
+}
+
+func FuzzSettings(f *testing.F) {
+	for _, all := range texts {
+		for _, text := range all {
+			f.Add([]byte(text))
+		}
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		for _, tool := range Tools {
+			with, err := tool.format.add(text, "cadre")
+			if err != nil {
+				continue
+			}
+			if again, err := tool.format.add(with, "cadre"); err != nil || !bytes.Equal(again, with) {
+				t.Errorf("%s: %q: once %q, twice %q, %v", tool.Name, text, with, again, err)
+			}
+			if _, err := tool.format.drop(with); err != nil {
+				t.Errorf("%s: %q cannot go again: %v", tool.Name, with, err)
+			}
+		}
+	})
+}

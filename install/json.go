@@ -1,0 +1,238 @@
+package install
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// entry is a server in the settings of a program that keeps them as JSON: under a key
+// for all servers, one each.
+type entry struct {
+	key    string
+	server func(command string) any
+}
+
+type server struct {
+	Type    string   `json:"type,omitempty"`
+	Command string   `json:"command"`
+	Args    []string `json:"args"`
+}
+
+func plainServer(command string) any { return server{"", command, []string{"mcp"}} }
+func typedServer(command string) any { return server{"stdio", command, []string{"mcp"}} }
+
+func claudeServer(command string) any {
+	return struct {
+		server
+		Env struct{} `json:"env"`
+	}{server: server{"stdio", command, []string{"mcp"}}}
+}
+
+func opencodeServer(command string) any {
+	return struct {
+		Type    string   `json:"type"`
+		Command []string `json:"command"`
+		Enabled bool     `json:"enabled"`
+	}{"local", []string{command, "mcp"}, true}
+}
+
+func (e entry) add(text []byte, command string) ([]byte, error) {
+	value, err := json.Marshal(e.server(command))
+	if err != nil {
+		return nil, err
+	}
+	if len(bytes.TrimSpace(text)) == 0 {
+		text = []byte("{}\n")
+	}
+	return set(text, []string{e.key, name}, value)
+}
+
+func (e entry) drop(text []byte) ([]byte, error) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return text, nil
+	}
+	return unset(text, []string{e.key, name})
+}
+
+// object is where the parts of a JSON object are in a text.
+type object struct {
+	start, end int // of the braces
+	members    []member
+}
+
+// member is one key and its value; from the key to the end of the value.
+type member struct {
+	key                    string
+	start, value, valueEnd int
+}
+
+// scan finds the members of the object that begins at a place.
+func scan(text []byte, at int) (object, error) {
+	o := object{start: at}
+	d := json.NewDecoder(bytes.NewReader(text[at:]))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return o, ErrUnknownText
+	}
+	for d.More() {
+		before := at + int(d.InputOffset())
+		key, err := d.Token()
+		if err != nil {
+			return o, ErrUnknownText
+		}
+		afterKey := at + int(d.InputOffset())
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return o, ErrUnknownText
+		}
+		end := at + int(d.InputOffset())
+		o.members = append(o.members, member{
+			key.(string), before + bytes.IndexByte(text[before:afterKey], '"'), end - len(value), end,
+		})
+	}
+	if _, err := d.Token(); err != nil {
+		return o, ErrUnknownText
+	}
+	o.end = at + int(d.InputOffset())
+	return o, nil
+}
+
+// root finds the members of the object that a text is. A byte order mark and spaces
+// may stand before it, and nothing but spaces behind.
+func root(text []byte) (object, error) {
+	at := bytes.IndexByte(text, '{')
+	if at < 0 || len(bytes.Trim(text[:at], "\xef\xbb\xbf \t\r\n")) > 0 {
+		return object{}, ErrUnknownText
+	}
+	o, err := scan(text, at)
+	if err == nil && len(bytes.TrimSpace(text[o.end:])) > 0 {
+		err = ErrUnknownText
+	}
+	return o, err
+}
+
+// find gives the last member of a key: that is the one that counts.
+func (o object) find(key string) (m member, i int) {
+	for i := len(o.members) - 1; i >= 0; i-- {
+		if o.members[i].key == key {
+			return o.members[i], i
+		}
+	}
+	return m, -1
+}
+
+// set gives the value at a path of keys, and changes nothing else.
+func set(text []byte, path []string, value json.RawMessage) ([]byte, error) {
+	o, err := root(text)
+	if err != nil {
+		return nil, err
+	}
+	unit := indentOf(text, o)
+	for depth := 1; ; depth++ {
+		m, i := o.find(path[0])
+		switch {
+		case i < 0:
+			for k := len(path) - 1; k > 0; k-- { // the objects on the way
+				value = fmt.Appendf(nil, "{%s:%s}", quote(path[k]), value)
+			}
+			return insert(text, o, depth, unit, path[0], value), nil
+		case len(path) == 1:
+			if same(text[m.value:m.valueEnd], value) {
+				return text, nil
+			}
+			return splice(text, m.value, m.valueEnd, pretty(value, depth, unit)), nil
+		}
+		if o, err = scan(text, m.value); err != nil {
+			return nil, err
+		}
+		path = path[1:]
+	}
+}
+
+// unset removes the value at a path of keys, and the object it was in if that is
+// empty then.
+func unset(text []byte, path []string) ([]byte, error) {
+	o, err := root(text)
+	if err != nil {
+		return nil, err
+	}
+	from, i := o, -1
+	for k, key := range path {
+		m, at := o.find(key)
+		if at < 0 {
+			return text, nil
+		}
+		if k == len(path)-1 {
+			if len(o.members) > 1 || k == 0 {
+				from, i = o, at
+			}
+			break
+		}
+		from, i = o, at
+		if o, err = scan(text, m.value); err != nil {
+			return nil, err
+		}
+	}
+	return remove(text, from, i), nil
+}
+
+// insert puts a member behind the last.
+func insert(text []byte, o object, depth int, unit, key string, value json.RawMessage) []byte {
+	line := "\n" + strings.Repeat(unit, depth)
+	added := quote(key) + ": " + string(pretty(value, depth, unit))
+	if n := len(o.members); n > 0 {
+		end := o.members[n-1].valueEnd
+		return splice(text, end, end, []byte(","+line+added))
+	}
+	return splice(text, o.start, o.end, []byte("{"+line+added+"\n"+strings.Repeat(unit, depth-1)+"}"))
+}
+
+// remove takes a member out, with its comma and its line.
+func remove(text []byte, o object, i int) []byte {
+	switch {
+	case len(o.members) == 1:
+		return splice(text, o.start, o.end, []byte("{}"))
+	case i == 0:
+		return splice(text, o.members[0].start, o.members[1].start, nil)
+	default:
+		return splice(text, o.members[i-1].valueEnd, o.members[i].valueEnd, nil)
+	}
+}
+
+func splice(text []byte, from, to int, with []byte) []byte {
+	return bytes.Join([][]byte{text[:from], with, text[to:]}, nil)
+}
+
+// indentOf is what a text is indented by: what stands before its first key.
+func indentOf(text []byte, o object) string {
+	if len(o.members) > 0 {
+		before := text[o.start+1 : o.members[0].start]
+		if i := bytes.LastIndexByte(before, '\n'); i >= 0 && len(bytes.TrimLeft(before[i+1:], " \t")) == 0 && i+1 < len(before) {
+			return string(before[i+1:])
+		}
+	}
+	return "  "
+}
+
+func pretty(value json.RawMessage, depth int, unit string) []byte {
+	var out bytes.Buffer
+	if err := json.Indent(&out, value, strings.Repeat(unit, depth), unit); err != nil {
+		panic(err) // it was marshalled by us
+	}
+	return out.Bytes()
+}
+
+// same says whether two texts are the same JSON.
+func same(a, b []byte) bool {
+	var x, y bytes.Buffer
+	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
+}
+
+func quote(s string) string {
+	out, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // a string is always JSON
+	}
+	return string(out)
+}
