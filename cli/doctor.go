@@ -24,23 +24,60 @@ func (v *doctorHere) read(p *program) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.Clinic = clinic{&doctor.Doctor{Folder: folder, State: state, Now: func() time.Time { return p.now().Wall }}}
+	v.Clinic = clinic{&doctor.Doctor{Folder: folder, State: state, Now: func() time.Time { return p.now().Wall }}, p}
 	return &v.Doctor, nil
 }
 
 // clinic gives a doctor's reports as answers of a verb.
-type clinic struct{ *doctor.Doctor }
-
-func (c clinic) Examine(ctx context.Context) (any, error) { return c.Doctor.Examine(ctx) }
-
-func (c clinic) Fix(ctx context.Context, dryRun bool) (any, error) { return c.Doctor.Fix(ctx, dryRun) }
-
-func (c clinic) Restore(ctx context.Context, backup string) (any, error) {
-	return c.Doctor.Restore(ctx, backup)
+type clinic struct {
+	*doctor.Doctor
+	p *program
 }
 
-// doctor prints what was done, then what is wrong.
-func (pg *page) doctor(r *doctor.Report) {
+// examined is a report, and what other programs have of Cadre.
+type examined struct {
+	*doctor.Report
+	Programs []agentProgram `json:"programs,omitempty"`
+}
+
+func (c clinic) Examine(ctx context.Context) (any, error) {
+	r, err := c.Doctor.Examine(ctx)
+	if err != nil {
+		return nil, err
+	}
+	programs, err := c.p.agentPrograms(ctx)
+	return &examined{r, programs}, err
+}
+
+func (c clinic) Fix(ctx context.Context, dryRun bool) (any, error) {
+	r, err := c.Doctor.Fix(ctx, dryRun)
+	return &examined{Report: r}, err
+}
+
+func (c clinic) Restore(ctx context.Context, backup string) (any, error) {
+	r, err := c.Doctor.Restore(ctx, backup)
+	return &examined{Report: r}, err
+}
+
+// doctor prints what was done, then what is wrong, then the programs that run agents.
+func (pg *page) doctor(r *examined) {
+	pg.report(r.Report)
+	if len(r.Programs) == 0 {
+		return
+	}
+	t := newTable("PROGRAM", "VERSION", "CADRE'S TOOLS")
+	for _, a := range r.Programs {
+		has := cell{"✓ in " + a.Settings, green}
+		if !a.Installed {
+			has = cell{"– " + a.Hint, yellow}
+		}
+		t.add(text(a.Name), text(a.Version), has)
+	}
+	pg.printf("\n")
+	t.print(pg)
+}
+
+func (pg *page) report(r *doctor.Report) {
 	for _, c := range r.Changes {
 		pg.changed(c)
 	}

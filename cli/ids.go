@@ -71,7 +71,7 @@ func idsOf(answer any) []string {
 		return each(v.Findings, func(f cadre.Finding) string { return fmt.Sprintf("%s %s", f.Scope, f.Place) })
 	case *anchorDoc:
 		return each(v.Anchors, func(a cadre.Anchor) string { return string(a.Scope) })
-	case *doctor.Report:
+	case *examined:
 		return each(v.Findings, func(f doctor.Finding) string { return f.Code + " " + f.Place })
 	case *coord.BackedUp:
 		return []string{v.Path}

@@ -1,12 +1,17 @@
 package cli
 
 import (
+	"context"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
 
 	"cadre"
 	"cadre/coord"
 	"cadre/install"
+	"cadre/internal/termtext"
 )
 
 // installHere and uninstallHere work on the settings that this environment names.
@@ -51,6 +56,67 @@ func sameFile(a, b string) bool {
 }
 
 type settings struct{ install.Place }
+
+// agentProgram is one on this machine that agents are run by.
+type agentProgram struct {
+	Name      string `json:"name"`
+	Path      string `json:"path"`
+	Version   string `json:"version"`
+	Settings  string `json:"settings"`
+	Installed bool   `json:"installed"` // it starts this program for its tools
+	Hint      string `json:"hint,omitempty"`
+}
+
+// versionPatience is how long a program may take to say its version.
+const versionPatience = 5 * time.Second
+
+// agentPrograms finds those whose settings we could write.
+func (p *program) agentPrograms(ctx context.Context) ([]agentProgram, error) {
+	s, err := p.programs()
+	if err != nil {
+		return nil, err
+	}
+	out := []agentProgram{}
+	for _, t := range install.Tools {
+		path := p.which(t.Name)
+		if !t.Writable() || path == "" {
+			continue
+		}
+		a := agentProgram{Name: t.Name, Path: path, Version: p.versionOf(ctx, path)}
+		c, err := t.Plan(s.Place, false, false)
+		a.Settings, a.Installed = c.Path, err == nil && !c.Needed()
+		if err != nil {
+			a.Hint = err.Error() + "; cadre install " + t.Name + " --print"
+		} else if !a.Installed {
+			a.Hint = "cadre install " + t.Name
+		}
+		out = append(out, a)
+	}
+	return out, nil
+}
+
+// which finds a program as the caller's shell would.
+func (p *program) which(name string) string {
+	for _, dir := range filepath.SplitList(p.env["PATH"]) {
+		if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil && filepath.IsAbs(path) {
+			return path
+		}
+	}
+	return ""
+}
+
+func (p *program) versionOf(ctx context.Context, path string) string {
+	ctx, cancel := context.WithTimeout(ctx, versionPatience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, "--version")
+	cmd.WaitDelay = time.Second
+	out, err := cmd.Output()
+	if err != nil {
+		return "? (" + err.Error() + ")"
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	return termtext.Line(first)
+}
 
 // installed is what was changed in a program's settings, or would be.
 type installed struct {

@@ -10,7 +10,6 @@ import (
 
 	"cadre"
 	"cadre/coord"
-	"cadre/doctor"
 )
 
 // reader is a form that takes its verb from files: other doors hand the same
@@ -176,7 +175,7 @@ func (p *program) show(ctx context.Context, s *coord.Session, name string, answe
 		if len(report.Findings) > 0 {
 			return findings(1)
 		}
-	case *doctor.Report:
+	case *examined:
 		if !report.Healthy() {
 			return findings(1)
 		}
