@@ -89,8 +89,8 @@ func checkTask(s Snap, tasks map[TaskID]*Task, t *Task) error {
 }
 
 // reopenedUnder says whether what the task waits for was finished when the task was
-// completed, or when it was made to wait for it after that, and only opened again
-// later: the log knows.
+// completed, or when it was made to wait for it after that, or later, and was only
+// then opened again: the log knows.
 func reopenedUnder(s Snap, tasks map[TaskID]*Task, t *Task) (bool, error) {
 	for _, id := range t.BlockedBy {
 		if tasks[id].finished() {
@@ -105,8 +105,7 @@ func reopenedUnder(s Snap, tasks map[TaskID]*Task, t *Task) (bool, error) {
 			if err != nil {
 				return false, err
 			}
-			if e.Seq <= both {
-				then = e.After.(*Task).finished()
+			if then = e.After.(*Task).finished(); then || e.Seq <= both {
 				break
 			}
 		}

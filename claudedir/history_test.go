@@ -186,6 +186,25 @@ func TestCompletedWithOpenBlockers(t *testing.T) {
 	w.check()
 }
 
+// What was completed out of order and then in order stays completed when what it had
+// waited for is opened again.
+func TestABlockerThatIsOpenedAgain(t *testing.T) {
+	w := newWorld(t)
+	w.add("one")
+	w.add("two", "1")
+	w.edit("2", map[string]any{"status": "completed"})
+	if got := w.task("2"); !slices.Contains(got.Flags, cadre.FlagUnaccepted) {
+		t.Fatalf("task 2 has the flags %v", got.Flags)
+	}
+	w.must(&cadre.TaskDone{ID: "1"})
+	w.edit("1", map[string]any{"status": "pending"})
+	w.task("1")
+	if got := w.task("2"); got.Status != cadre.Completed || len(got.Flags) > 0 {
+		t.Errorf("task 2 is %s with %v", got.Status, got.Flags)
+	}
+	w.check()
+}
+
 func TestTheFinishedListThatTheClientClears(t *testing.T) {
 	w := newWorld(t)
 	w.add("one")
