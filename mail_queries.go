@@ -6,9 +6,11 @@ type MsgInbox struct {
 	All   bool   `json:"all,omitempty" help:"messages that were read too"`
 	After uint64 `json:"after,omitempty" help:"go on after the message with this number"`
 	Limit int    `json:"limit,omitempty" help:"at most so many"`
+
+	Mail bool `json:"mail,omitempty" door:"-" help:"without the digest"`
 }
 
-// Look lists them, oldest first. Looking marks nothing: that is what ack is for.
+// Look lists them, oldest first, and after them, for a lead, the digest. Looking marks nothing: that is what ack is for.
 func (v *MsgInbox) Look(s Snap, c Command) (any, error) {
 	d, err := lookAtMost(s, c, v.Limit)
 	if err != nil {
@@ -34,7 +36,15 @@ func (v *MsgInbox) Look(s Snap, c Command) (any, error) {
 			break
 		}
 	}
-	return out, nil
+	lead, err := d.Member(name)
+	if err != nil || lead == nil || v.Mail || v.All || v.After > 0 {
+		return out, err
+	}
+	digest, err := s.digest(lead, d.now())
+	if digest != nil {
+		out = append(out, digest)
+	}
+	return out, err
 }
 
 // MsgDead lists messages that can never arrive.

@@ -2,6 +2,7 @@ package cadre
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -247,6 +248,9 @@ func (v *MsgAck) Decide(s Snap, c Command) ([]Event, error) {
 		}
 	}
 	for _, id := range v.IDs {
+		if id == digestID {
+			continue
+		}
 		m, err := d.Message(id)
 		if err != nil {
 			return nil, err
@@ -266,6 +270,11 @@ func (v *MsgAck) Decide(s Snap, c Command) ([]Event, error) {
 	}
 	if err := d.needMember(); err != nil {
 		return nil, err
+	}
+	if len(v.IDs) == 0 || slices.Contains(v.IDs, digestID) {
+		if err := d.digested(); err != nil {
+			return nil, err
+		}
 	}
 	return d.finish()
 }

@@ -276,6 +276,11 @@ func (v *MemberReport) Decide(s Snap, c Command) ([]Event, error) {
 			return nil, err
 		}
 	}
+	if v.State == StateIdle && m.State != StateIdle {
+		if err := d.tellIdle(m, evidence); err != nil {
+			return nil, err
+		}
+	}
 	return d.finish()
 }
 

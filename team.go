@@ -104,6 +104,7 @@ type Member struct {
 	State       MemberState `json:"state"`
 	Since       time.Time   `json:"since"`
 	Evidence    string      `json:"evidence,omitempty"`
+	Digested    *Mark       `json:"digested,omitempty"` // of a lead: how far it knows what needs nobody
 }
 
 func (m *Member) Ref() Ref { return Ref{KindMember, m.Name} }

@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"cadre"
 	"cadre/agent"
+	"cadre/coord"
 )
 
 func TestAMemberStallsWithoutProgress(t *testing.T) {
@@ -93,10 +95,64 @@ func TestIdleMembersSayWhy(t *testing.T) {
 	w.spawn("ann")
 	w.untilState("ann", cadre.StateIdle)
 	w.add("exit 3")
-	w.until("it gave up", func() bool { m := w.member("ann"); return m.State == cadre.StateIdle && strings.Contains(m.Evidence, "exit code 3") })
+	w.until("it gave up", func() bool {
+		m := w.member("ann")
+		return m.State == cadre.StateIdle && strings.Contains(m.Evidence, "exit code 3")
+	})
 	id := w.add("touch begun; sleep 1000")
 	w.until("it runs", func() bool { _, err := os.Stat(filepath.Join(w.dir, "begun")); return err == nil })
 	owner := "somebody-else"
 	w.must("task update", &cadre.TaskUpdate{ID: id, Owner: &owner})
-	w.until("it was interrupted", func() bool { m := w.member("ann"); return m.State == cadre.StateIdle && strings.HasPrefix(m.Evidence, "interrupted") })
+	w.until("it was interrupted", func() bool {
+		m := w.member("ann")
+		return m.State == cadre.StateIdle && strings.HasPrefix(m.Evidence, "interrupted")
+	})
+}
+
+func TestTurnsWithoutNewsAreNoMailForTheLead(t *testing.T) {
+	w := newTeam(t)
+	var names []string
+	for i := range 8 {
+		names = append(names, fmt.Sprint("m", i))
+	}
+	w.spawn(names...)
+	for _, name := range names {
+		w.untilState(name, cadre.StateIdle)
+	}
+	w.must("msg ack", &cadre.MsgAck{})
+	woken := make(chan any, 1)
+	waiting := *w.Session
+	go func() {
+		answer, _ := waiting.Do(context.Background(), "msg wait", &coord.MsgWait{Timeout: time.Minute})
+		woken <- answer
+	}()
+	for turn := range 3 {
+		for i, name := range names {
+			m := w.must("msg send", &cadre.MsgSend{To: name, Text: fmt.Sprint("anything new? ", turn)}).(*cadre.MessageView)
+			w.until(name+" was told", func() (told bool) {
+				w.view(func(snap cadre.Snap) error {
+					got, err := snap.Message(m.ID)
+					told = got.DeliveredAt != nil
+					return err
+				})
+				return told
+			})
+			peer := *w.Session
+			peer.Actor = cadre.Actor{Kind: cadre.ActorMember, Name: name, Scope: w.Scope, Proof: cadre.ProofProcess}
+			if _, err := peer.Do(t.Context(), "msg send", &cadre.MsgSend{To: names[(i+1)%8], Text: fmt.Sprint("no news ", turn)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	select {
+	case mail := <-woken:
+		t.Fatalf("the lead was woken with %+v", mail)
+	default:
+	}
+	id := w.add("true") // and now there is something
+	w.untilDone(id)
+	mail := (<-woken).([]*cadre.MessageView)
+	if len(mail) != 2 || !strings.Contains(mail[0].Text, "completed task") || mail[1].Kind != cadre.MessageDigest || !strings.Contains(mail[1].Summary, "24 messages between members") {
+		t.Errorf("the lead reads %+v", mail)
+	}
 }

@@ -184,6 +184,14 @@ func entryOf(s cadre.Snap, m *cadre.Message) (claudefile.Entry, error) {
 			return e, err
 		}
 		e.Text = claudefile.TaskAssignment(string(t.ID), t.Subject, t.Description, m.From, m.SentAt)
+	case cadre.MessageIdle:
+		if m.Raw == nil { // else a client wrote it
+			reason := "available"
+			if why, _, ok := strings.Cut(m.Text, ": "); ok && (why == "interrupted" || why == "failed") {
+				reason = why
+			}
+			e.Text = claudefile.IdleNotification(m.From, reason, m.Text, "", m.SentAt)
+		}
 	case cadre.MessageShutdownRequest:
 		e.Text = claudefile.ShutdownRequest(fmt.Sprintf("shutdown-%d@%s", m.SentAt.UnixMilli(), m.To), m.From, m.Text, m.SentAt)
 	case cadre.MessagePlanResponse:

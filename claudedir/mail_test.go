@@ -177,7 +177,7 @@ func TestIdleNotifications(t *testing.T) {
 	if m := w.must(&cadre.MemberShow{Name: "pane"}).(*cadre.MemberView); m.State != cadre.StateIdle || !strings.Contains(m.Evidence, "client says that it is idle: interrupted") {
 		t.Errorf("pane is %s: %s", m.State, m.Evidence)
 	}
-	if got := w.must(&cadre.MsgInbox{Name: "team-lead"}).([]*cadre.MessageView); len(got) != 0 {
+	if got := w.must(&cadre.MsgInbox{Name: "team-lead"}).([]*cadre.MessageView); len(got) != 1 || got[0].Kind != cadre.MessageDigest {
 		t.Errorf("a lead of ours has to read %+v", got)
 	}
 
@@ -188,6 +188,26 @@ func TestIdleNotifications(t *testing.T) {
 	w.must(&cadre.MsgInbox{Name: "team-lead"})
 	if got := w.read(w.inboxPath("team-lead")); string(got) != string(before) {
 		t.Errorf("the client's lead will never see it: the inbox is\n%s", got)
+	}
+}
+
+// What Cadre itself runs in a client's team becomes idle as the client's own members do.
+func TestOurMembersTellAClientsLeadThatTheyAreIdle(t *testing.T) {
+	w := newWorld(t)
+	w.clientTeam("pane")
+	w.must(&cadre.MemberSpawn{Name: "robin", Backend: cadre.BackendShell, Folder: "/work"})
+	for _, evidence := range []string{"nothing is ready for it", "failed: task 3, exit code 1"} {
+		w.must(&cadre.MemberReport{Name: "robin", State: cadre.StateWorking})
+		w.must(&cadre.MemberReport{Name: "robin", State: cadre.StateIdle, Evidence: evidence})
+	}
+	var reasons []string
+	for _, e := range w.inbox("team-lead") {
+		if typed := claudefile.ReadTyped(e.Text); typed != nil && typed.Type == "idle_notification" && e.From == "robin" {
+			reasons = append(reasons, typed.IdleReason)
+		}
+	}
+	if !slices.Equal(reasons, []string{"available", "failed"}) {
+		t.Errorf("the client's lead is told %v", reasons)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 func letter(m *cadre.Message) string {
 	words, text := m.Text, m.Text
 	switch m.Kind {
-	case cadre.MessagePlain, cadre.MessageBroadcast, cadre.MessageNotice:
+	case cadre.MessagePlain, cadre.MessageBroadcast, cadre.MessageNotice, cadre.MessageDigest:
 		return text
 	}
 	if typed := claudefile.ReadTyped(text); typed != nil {
@@ -55,7 +55,7 @@ func (pg *page) gist(m *cadre.Message) string {
 func spoken(k cadre.MessageKind) bool {
 	switch k {
 	case cadre.MessagePlain, cadre.MessageAssignment, cadre.MessageShutdownRequest, cadre.MessageShutdownResponse, cadre.MessagePlanRequest,
-		cadre.MessagePlanResponse, cadre.MessagePermRequest, cadre.MessagePermResponse, cadre.MessageIdle:
+		cadre.MessagePlanResponse, cadre.MessagePermRequest, cadre.MessagePermResponse, cadre.MessageIdle, cadre.MessageDigest:
 		return true
 	}
 	return false

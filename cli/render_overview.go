@@ -92,6 +92,9 @@ func (pg *page) atWork(v *coord.OverviewView) {
 		pg.part("who does what")
 		t.print(pg)
 	}
+	if v.Digest != nil {
+		pg.printf("  %s\n", pg.paint(dim, line(v.Digest.Summary)+": cadre msg inbox"))
+	}
 }
 
 // workOf names the running tasks of a member.

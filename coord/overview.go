@@ -22,6 +22,7 @@ type OverviewView struct {
 	Fresh   bool                `json:"fresh"` // nothing was ever written anywhere
 	Team    *cadre.TeamView     `json:"team"`
 	Needs   []Need              `json:"needsYou"`
+	Digest  *cadre.MessageView  `json:"digest,omitempty"` // what needs nobody
 	Members []*cadre.MemberView `json:"members"`
 	Running []*cadre.TaskView   `json:"running"`
 	Ready   []*cadre.TaskView   `json:"ready"`
@@ -148,6 +149,10 @@ func (out *OverviewView) needs(snap cadre.Snap, s *Session) error {
 		return err
 	}
 	for _, m := range mail.([]*cadre.MessageView) {
+		if m.Kind == cadre.MessageDigest {
+			out.Digest = m
+			continue
+		}
 		ask, err := snap.Ask(m.Ask)
 		if err != nil {
 			return err

@@ -285,10 +285,13 @@ func (v *MsgWait) Run(ctx context.Context, s *Session) (any, error) {
 	}
 	none := &cadre.Error{Code: cadre.CodeNotFound, Rule: cadre.RuleNothing}
 	return s.retry(ctx, wait, func(ctx context.Context) (any, error) {
-		answer, err := s.Do(ctx, "msg inbox", &cadre.MsgInbox{})
-		if err == nil && len(answer.([]*cadre.MessageView)) == 0 {
+		answer, err := s.Do(ctx, "msg inbox", &cadre.MsgInbox{Mail: true, Limit: 1})
+		if err != nil {
+			return nil, err
+		}
+		if len(answer.([]*cadre.MessageView)) == 0 {
 			return nil, cadre.Refuse(cadre.RuleNothing, "cadre msg inbox --all", "the inbox is empty")
 		}
-		return answer, err
+		return s.Do(ctx, "msg inbox", &cadre.MsgInbox{})
 	}, none, "no message came")
 }
