@@ -128,7 +128,11 @@ func (p *pass) moved() (bool, int64, error) {
 		return false, 0, err
 	}
 	at := info.ModTime().UnixNano()
-	return p.mem.Unsure || at != p.mem.ListAt || racy(p.mem.ListAt, p.mem.ListSaw), at, nil
+	if moved := at != p.mem.ListAt || racy(p.mem.ListAt, p.mem.ListSaw); moved || !p.mem.Unsure {
+		return moved, at, nil
+	}
+	names, err := namesIn(p.list)
+	return nameSum(names...) != p.mem.Sum, at, err
 }
 
 // readNames reads the folder.
@@ -139,7 +143,7 @@ func (p *pass) readNames(at int64) error {
 		return err
 	}
 	p.names = names
-	p.mem.ListAt, p.mem.ListSaw, p.mem.Names, p.mem.Unsure, p.mem.Largest = at, saw, len(p.names), false, 0
+	p.mem.ListAt, p.mem.ListSaw, p.mem.Names, p.mem.Sum, p.mem.Unsure, p.mem.Largest = at, saw, len(p.names), nameSum(p.names...), false, 0
 	for _, name := range p.names {
 		if id, ok := taskName(name); ok && id.Numeric() {
 			if n, err := strconv.ParseUint(string(id), 10, 63); err == nil {

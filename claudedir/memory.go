@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"hash/fnv"
 	"io"
 	"io/fs"
 	"iter"
@@ -37,6 +38,7 @@ type memory struct {
 	ListAt  int64           `json:"listAt,omitempty"`  // the list folder's time when its names were last read
 	ListSaw int64           `json:"listSaw,omitempty"` // when that was; the end of time where we set the folder's time ourselves
 	Names   int             `json:"names,omitempty"`   // how many there were
+	Sum     uint64          `json:"sum,omitempty"`     // of those of tasks, to know them again
 	Largest uint64          `json:"largest,omitempty"` // the largest number among them
 	Unsure  bool            `json:"unsure,omitempty"`  // something may have come in while we wrote
 	Odd     map[string]slot `json:"odd,omitempty"`     // tasks whose names are no numbers
@@ -284,6 +286,19 @@ func numbered(id cadre.TaskID) (int64, bool) {
 func taskName(file string) (cadre.TaskID, bool) {
 	name, ok := inboxName(file)
 	return cadre.TaskID(name), ok && len(name) <= mostName
+}
+
+// nameSum is a number that other names of tasks do not give, in whatever order.
+func nameSum(names ...string) (sum uint64) {
+	for _, name := range names {
+		if _, ok := taskName(name); !ok {
+			continue
+		}
+		h := fnv.New64a()
+		_, _ = io.WriteString(h, name) // a hash takes everything
+		sum += h.Sum64()
+	}
+	return sum
 }
 
 // mostName is how long the name of a task may be.

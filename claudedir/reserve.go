@@ -82,7 +82,7 @@ func (p *pass) largest() error {
 	if err := p.readNames(0); err != nil {
 		return err
 	}
-	p.mem.ListAt, p.mem.ListSaw, p.mem.Unsure = before.ListAt, before.ListSaw, true
+	p.mem.ListAt, p.mem.ListSaw, p.mem.Sum, p.mem.Unsure = before.ListAt, before.ListSaw, before.Sum, true
 	return nil
 }
 

@@ -192,6 +192,7 @@ func (p *pass) createTask(id cadre.TaskID, want *claudefile.Task, known slot) er
 		p.mem.Largest = max(p.mem.Largest, uint64(n))
 	}
 	p.mem.Names++
+	p.mem.Sum += nameSum(string(id) + ".json")
 	return p.mem.setTask(id, slot{Stamp: now, Saw: p.wall(), Hash: hashOf(content), Mark: here | ours})
 }
 
@@ -206,6 +207,7 @@ func (p *pass) removeTask(id cadre.TaskID, data []byte, known slot) error {
 	if err != nil {
 		return err
 	}
+	p.mem.Sum -= nameSum(string(id) + ".json")
 	if err := p.mem.setTask(id, slot{}); err != nil {
 		return err
 	}
