@@ -73,6 +73,7 @@ type jsonWriter struct {
 func (w *jsonWriter) task(t *Task) {
 	w.begin()
 	w.text("id", string(t.ID))
+	w.some("key", t.Key)
 	w.text("subject", t.Subject)
 	w.text("description", t.Description)
 	w.some("activeForm", t.ActiveForm)
@@ -88,6 +89,7 @@ func (w *jsonWriter) task(t *Task) {
 	list(w, "paths", t.Paths)
 	w.some("run", t.Run)
 	w.int("attempts", t.Attempts)
+	w.int("maxAttempts", t.MaxAttempts)
 	w.int("refusals", t.Refusals)
 	w.other("result", t.Result, t.Result != nil)
 	w.other("plan", t.Plan, t.Plan != nil)

@@ -17,6 +17,7 @@ const (
 	IndexInternal  Index = "internal" // tasks that are a client's own records: status, id
 	IndexParent    Index = "parent"   // tasks: parent, id
 	IndexSubject   Index = "subject"  // open tasks: folded subject, id
+	IndexKey       Index = "key"      // tasks that are not removed: key, id
 	IndexBlocker   Index = "blocker"  // tasks: each blocker, id; the edge from its other side
 	IndexReference Index = "refers"   // references: either task, the other
 	IndexLeased    Index = "leased"   // tasks that carry a lease: boot, when it ends, id
@@ -86,6 +87,9 @@ func (t *Task) index(add func(Index, string)) {
 		add(IndexParent, joinKey(string(t.Parent), id))
 	}
 	if t.Status != Deleted {
+		if t.Key != "" {
+			add(IndexKey, joinKey(t.Key, id))
+		}
 		for _, b := range t.BlockedBy {
 			add(IndexBlocker, joinKey(string(b), id))
 		}

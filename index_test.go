@@ -10,7 +10,7 @@ import (
 func TestNoIndexIsNamedLikeAKind(t *testing.T) {
 	kinds := []Kind{KindLog, KindTeam, KindTask, KindComment, KindReference, KindMember, KindMessage, KindAsk, KindTodo, KindBinding, KindToken, KindErasure, KindRunning}
 	for _, i := range []Index{
-		IndexReady, IndexOwner, IndexStatus, IndexInternal, IndexParent, IndexSubject, IndexBlocker, IndexReference, IndexLeased,
+		IndexReady, IndexOwner, IndexStatus, IndexInternal, IndexParent, IndexSubject, IndexKey, IndexBlocker, IndexReference, IndexLeased,
 		IndexSession, IndexInbox, IndexUnread, IndexDead, IndexSent, IndexOpenAsk, IndexTaskAsk, IndexDeadline,
 	} {
 		if slices.Contains(kinds, Kind(i)) {

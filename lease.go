@@ -1,6 +1,7 @@
 package cadre
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -167,11 +168,23 @@ func (d *draft) requeueAs(t *Task, result *Result, attempts int, why string) err
 	if result != nil {
 		next.Result = result
 	}
-	if next.Attempts = attempts; attempts >= DefaultAttempts && !next.has(FlagPerson) {
+	if next.Attempts = attempts; attempts >= t.mostAttempts() && !next.has(FlagPerson) {
 		next.flag(FlagPerson)
 		d.ask(&Ask{Kind: AskPerson, Task: t.ID, From: "cadre", Text: why})
 	}
 	return d.putTask(t, next)
+}
+
+// mostAttempts is how often the task is given out before it needs a person.
+func (t *Task) mostAttempts() int { return cmp.Or(t.MaxAttempts, DefaultAttempts) }
+
+// checkAttempts checks such a number; 0 is the usual one.
+func checkAttempts(n int) error {
+	const most = 100
+	if n < 0 || n > most {
+		return refuse(RuleLimit, "%d is no number of attempts: use 1 to %d", n, most)
+	}
+	return nil
 }
 
 // setMemberState records what a member does, with its evidence; the same again

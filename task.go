@@ -93,6 +93,7 @@ func (l *Lease) expired(now Time) bool {
 // that it blocks are read from an index.
 type Task struct {
 	ID           TaskID                     `json:"id"`
+	Key          string                     `json:"key,omitempty"` // what a team file or an import calls it
 	Subject      string                     `json:"subject"`
 	Description  string                     `json:"description"`
 	ActiveForm   string                     `json:"activeForm,omitempty"`
@@ -108,7 +109,8 @@ type Task struct {
 	Paths        []string                   `json:"paths,omitempty"`
 	Run          string                     `json:"run,omitempty"`
 	Attempts     int                        `json:"attempts,omitempty"`
-	Refusals     int                        `json:"refusals,omitempty"` // how often a gate hook said no
+	MaxAttempts  int                        `json:"maxAttempts,omitempty"` // after so many it needs a person; DefaultAttempts where 0
+	Refusals     int                        `json:"refusals,omitempty"`    // how often a gate hook said no
 	Result       *Result                    `json:"result,omitempty"`
 	Plan         *PlanGate                  `json:"plan,omitempty"`
 	Lease        *Lease                     `json:"lease,omitempty"`

@@ -44,6 +44,7 @@ type TaskAdd struct {
 	Parent      TaskID                     `json:"parent,omitempty" help:"the task this is a part of"`
 	Paths       []string                   `json:"paths,omitempty" help:"files it will touch"`
 	Run         string                     `json:"run,omitempty" help:"a command that does it, for shell members"`
+	MaxAttempts int                        `json:"maxAttempts,omitempty" help:"how often it is tried before it needs a person; 3 without"`
 	Plan        bool                       `json:"plan,omitempty" help:"it may start only once its plan is approved"`
 	Approvers   []string                   `json:"approvers,omitempty" help:"who may approve its plan; the lead without"`
 	Metadata    map[string]json.RawMessage `json:"metadata,omitempty" help:"key=value, repeated"`
@@ -90,7 +91,7 @@ func (v *TaskAdd) Decide(s Snap, c Command) ([]Event, error) {
 func (v *TaskAdd) check(d *draft) (*Task, error) {
 	t := &Task{
 		ID: d.NextID(), Subject: strings.TrimSpace(v.Subject), Description: v.Description, ActiveForm: v.ActiveForm,
-		Status: Pending, Run: v.Run, Author: d.me, CreatedAt: d.now(),
+		Status: Pending, Run: v.Run, MaxAttempts: v.MaxAttempts, Author: d.me, CreatedAt: d.now(),
 	}
 	if err := checkSubject(t.Subject); err != nil {
 		return nil, err
@@ -104,7 +105,7 @@ func (v *TaskAdd) check(d *draft) (*Task, error) {
 	if err := checkText("run command", v.Run, MaxMetadata); err != nil {
 		return nil, err
 	}
-	if err := d.mayMark(v.Metadata); err != nil {
+	if err := firstRefusal(checkAttempts(v.MaxAttempts), d.mayMark(v.Metadata)); err != nil {
 		return nil, err
 	}
 	var err error

@@ -11,8 +11,10 @@ import (
 
 // ImportLine is one task of an import, with the names of the task's JSON; only
 // the subject is required. An entry of BlockedBy or References, and Parent, is
-// the id of a task that exists, or "@N": the N-th line of the same import.
+// the id of a task that exists, or "@N": the N-th line of the same import. A line
+// with a key that a task of the list has already makes no task: it means that one.
 type ImportLine struct {
+	Key         string                     `json:"key,omitempty"`
 	Subject     string                     `json:"subject"`
 	Description string                     `json:"description,omitempty"`
 	ActiveForm  string                     `json:"activeForm,omitempty"`
@@ -27,6 +29,7 @@ type ImportLine struct {
 	Parent      LineRef                    `json:"parent,omitempty"`
 	Paths       []string                   `json:"paths,omitempty"`
 	Run         string                     `json:"run,omitempty"`
+	MaxAttempts int                        `json:"maxAttempts,omitempty"`
 	Plan        *PlanGate                  `json:"plan,omitempty"`
 	Flags       []Flag                     `json:"flags,omitempty"`
 	Result      *Result                    `json:"result,omitempty"`
@@ -76,13 +79,19 @@ func (v *TaskImport) Decide(s Snap, c Command) ([]Event, error) {
 	if !ok {
 		return nil, refuse(RuleLimit, "the list %s has no ids left", d.Scope())
 	}
-	batch := &importBatch{draft: d, first: first, lines: v.Lines, tasks: make([]*Task, len(v.Lines))}
+	batch := &importBatch{draft: d, first: first, keys: map[string]bool{}}
 	if batch.working, err = d.worksOn(); err != nil {
 		return nil, err
 	}
-	for i := range v.Lines {
-		if err := batch.make(i); err != nil {
+	for i, line := range v.Lines {
+		if err := batch.place(line); err != nil {
 			return nil, onLine(i, err)
+		}
+	}
+	batch.tasks = make([]*Task, len(batch.lines))
+	for i := range batch.lines {
+		if err := batch.make(i); err != nil {
+			return nil, onLine(batch.at[i], err)
 		}
 	}
 	if err := batch.acyclic(); err != nil {
@@ -98,7 +107,7 @@ func (v *TaskImport) Decide(s Snap, c Command) ([]Event, error) {
 	}
 	for i := range batch.tasks {
 		if err := batch.put(i); err != nil {
-			return nil, onLine(i, err)
+			return nil, onLine(batch.at[i], err)
 		}
 	}
 	if err := batch.tellOwners(); err != nil {
@@ -118,12 +127,38 @@ func onLine(i int, err error) error {
 type importBatch struct {
 	*draft
 	first  uint64
-	lines  []ImportLine
+	ids    []TaskID // the task of each line of the import
+	keys   map[string]bool
+	lines  []ImportLine // those that make a task
+	at     []int        // where each of these stands in the import
 	tasks  []*Task
 	refs   [][]TaskID
 	states bool // some task does not begin as pending, or is more than a part of the plan
 
 	working *Task // what the caller has in progress, if it is a teammate
+}
+
+// place gives a line its task: a new one, or the one that has its key.
+func (b *importBatch) place(line ImportLine) error {
+	id := taskIDOf(b.first + uint64(len(b.lines)))
+	if line.Key != "" {
+		if err := checkText("key", line.Key, 4*MaxSubject); err != nil {
+			return err
+		}
+		if b.keys[line.Key] {
+			return refuse(RuleValue, "another line has the key %q too", clip(line.Key, 40))
+		}
+		b.keys[line.Key] = true
+		for t, err := range b.Tasks(TaskQuery{Index: IndexKey, Key: line.Key}) {
+			if err != nil {
+				return err
+			}
+			b.ids = append(b.ids, t.ID)
+			return nil
+		}
+	}
+	b.ids, b.lines, b.at = append(b.ids, id), append(b.lines, line), append(b.at, len(b.ids))
+	return nil
 }
 
 // make checks one line and makes its task; edges within the file may point
@@ -140,13 +175,13 @@ func (b *importBatch) make(i int) error {
 	}
 	add := TaskAdd{
 		Subject: line.Subject, Description: line.Description, ActiveForm: line.ActiveForm, Owner: line.Owner,
-		Priority: line.Priority, Labels: line.Labels, Paths: line.Paths, Run: line.Run, Metadata: metadata,
+		Priority: line.Priority, Labels: line.Labels, Paths: line.Paths, Run: line.Run, MaxAttempts: line.MaxAttempts, Metadata: metadata,
 	}
 	t, err := add.check(b.draft)
 	if err != nil {
 		return err
 	}
-	t.ID = taskIDOf(b.first + uint64(i))
+	t.ID, t.Key = b.ids[b.at[i]], line.Key
 	if err := b.describe(t, line); err != nil {
 		return err
 	}
@@ -248,13 +283,13 @@ func (b *importBatch) resolve(i int, ref LineRef) (TaskID, error) {
 	name := string(ref)
 	if n, ok := strings.CutPrefix(name, "@"); ok {
 		line, err := strconv.Atoi(n)
-		if err != nil || line < 1 || line > len(b.lines) {
-			return "", refuse(RuleValue, "%q names no line of this import, which has %d", clip(name, 40), len(b.lines))
+		if err != nil || line < 1 || line > len(b.ids) {
+			return "", refuse(RuleValue, "%q names no line of this import, which has %d", clip(name, 40), len(b.ids))
 		}
-		if line == i+1 {
+		if line == b.at[i]+1 {
 			return "", refuse(RuleCycle, "the task cannot have to do with itself")
 		}
-		return taskIDOf(b.first + uint64(line-1)), nil
+		return b.ids[line-1], nil
 	}
 	t, err := b.task(TaskID(name))
 	if err != nil {
@@ -282,9 +317,9 @@ func (b *importBatch) acyclic() error {
 			lines := make([]TaskID, len(path))
 			for k, id := range path {
 				n, _ := id.number()
-				lines[k] = TaskID("@" + strconv.FormatUint(n-b.first+1, 10))
+				lines[k] = TaskID("@" + strconv.Itoa(b.at[n-b.first]+1))
 			}
-			return onLine(i, refuse(RuleCycle, "the import has a cycle: %s", showCycle(lines)))
+			return onLine(b.at[i], refuse(RuleCycle, "the import has a cycle: %s", showCycle(lines)))
 		}
 	}
 	return nil
@@ -449,9 +484,9 @@ func (v *TaskExport) Look(s Snap, c Command) (any, error) {
 	out := make([]*ExportLine, 0, len(kept))
 	for _, t := range kept {
 		line := &ExportLine{ID: t.ID, Author: t.Author, CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt, ImportLine: ImportLine{
-			Subject: t.Subject, Description: t.Description, ActiveForm: t.ActiveForm, Owner: t.Owner, Status: string(t.Status),
+			Key: t.Key, Subject: t.Subject, Description: t.Description, ActiveForm: t.ActiveForm, Owner: t.Owner, Status: string(t.Status),
 			BlockedBy: named(t.BlockedBy), References: named(t.References), Metadata: t.Metadata, Kind: t.Kind, Priority: Level(strconv.Itoa(t.Priority)),
-			Labels: t.Labels, Parent: lines[t.Parent], Paths: t.Paths, Run: t.Run, Plan: t.Plan, Flags: t.Flags, Result: t.Result, Comments: t.Comments,
+			Labels: t.Labels, Parent: lines[t.Parent], Paths: t.Paths, Run: t.Run, MaxAttempts: t.MaxAttempts, Plan: t.Plan, Flags: t.Flags, Result: t.Result, Comments: t.Comments,
 		}}
 		if v.History {
 			if line.History, err = collect(s.History(Ref{KindTask, string(t.ID)})); err != nil {

@@ -18,6 +18,8 @@ type TaskUpdate struct {
 	Priority    *Level                     `json:"priority,omitempty" help:"low, normal, high, urgent or a number"`
 	Labels      *[]string                  `json:"labels,omitempty" help:"new labels, in place of the old"`
 	Paths       *[]string                  `json:"paths,omitempty" help:"files it will touch, in place of the old"`
+	Run         *string                    `json:"run,omitempty" help:"another command that does it, for shell members"`
+	MaxAttempts *int                       `json:"maxAttempts,omitempty" help:"how often it is tried before it needs a person"`
 	Parent      *TaskID                    `json:"parent,omitempty" help:"the task this is a part of; empty for none"`
 	AddBlocks   []TaskID                   `json:"addBlocks,omitempty" help:"tasks that are to wait for this one"`
 	AddBlocked  []TaskID                   `json:"addBlockedBy,omitempty" help:"tasks that this one is to wait for"`
@@ -94,6 +96,20 @@ func (v *TaskUpdate) apply(t *Task) (err error) {
 	if v.ActiveForm != nil {
 		t.ActiveForm = *v.ActiveForm
 		if err := checkText("active form", t.ActiveForm, MaxMetadata); err != nil {
+			return err
+		}
+	}
+	if v.Run != nil && *v.Run != t.Run {
+		if t.Run = *v.Run; t.Plan != nil {
+			t.Plan = t.Plan.shut() // another command was not approved
+		}
+		if err := checkText("run command", t.Run, MaxMetadata); err != nil {
+			return err
+		}
+	}
+	if v.MaxAttempts != nil {
+		t.MaxAttempts = *v.MaxAttempts
+		if err := checkAttempts(t.MaxAttempts); err != nil {
 			return err
 		}
 	}
@@ -291,6 +307,8 @@ func (v *TaskUpdate) fields() []string {
 		{"priority", v.Priority != nil},
 		{"labels", v.Labels != nil},
 		{"paths", v.Paths != nil},
+		{"run", v.Run != nil},
+		{"maxAttempts", v.MaxAttempts != nil},
 		{"parent", v.Parent != nil},
 		{"blockedBy", len(v.AddBlocked) > 0},
 		{"metadata", len(v.Metadata) > 0},
@@ -308,7 +326,7 @@ func (v *TaskUpdate) fields() []string {
 func (v *TaskUpdate) allowed(d *draft, t *Task) error {
 	var refusals []error
 	_, ranked := v.Metadata["priority"]
-	if v.Subject != nil || v.Description != nil || v.Priority != nil || v.Parent != nil || ranked {
+	if v.Subject != nil || v.Description != nil || v.Priority != nil || v.Parent != nil || v.Run != nil || v.MaxAttempts != nil || ranked {
 		refusals = append(refusals, d.needAuthor(t, "replan"))
 	}
 	if v.Owner != nil {

@@ -24,6 +24,7 @@ const (
 // log knows besides.
 type TaskView struct {
 	ID          TaskID                     `json:"id"`
+	Key         string                     `json:"key,omitempty"`
 	Subject     string                     `json:"subject"`
 	Description string                     `json:"description"`
 	ActiveForm  string                     `json:"activeForm,omitempty"`
@@ -41,6 +42,7 @@ type TaskView struct {
 	Paths       []string                   `json:"paths,omitempty"`
 	Run         string                     `json:"run,omitempty"`
 	Attempts    int                        `json:"attempts"`
+	MaxAttempts int                        `json:"maxAttempts,omitempty"`
 	Result      *Result                    `json:"result,omitempty"`
 	Plan        *PlanGate                  `json:"plan,omitempty"`
 	Flags       []Flag                     `json:"flags"`
@@ -65,9 +67,9 @@ type CommentView struct {
 // newView copies what the task itself says. Lists are never null.
 func newView(t *Task) *TaskView {
 	return &TaskView{
-		ID: t.ID, Subject: t.Subject, Description: t.Description, ActiveForm: t.ActiveForm, Owner: t.Owner, Status: t.Status,
+		ID: t.ID, Key: t.Key, Subject: t.Subject, Description: t.Description, ActiveForm: t.ActiveForm, Owner: t.Owner, Status: t.Status,
 		Blocks: []TaskID{}, BlockedBy: orEmpty(t.BlockedBy), WaitingOn: []TaskID{}, Metadata: t.Metadata, Kind: t.Kind,
-		Priority: t.Priority, Labels: orEmpty(t.Labels), Parent: t.Parent, Paths: t.Paths, Run: t.Run, Attempts: t.Attempts,
+		Priority: t.Priority, Labels: orEmpty(t.Labels), Parent: t.Parent, Paths: t.Paths, Run: t.Run, Attempts: t.Attempts, MaxAttempts: t.MaxAttempts,
 		Result: t.Result, Plan: t.Plan, Flags: orEmpty(t.Flags), Fence: t.Fence, References: []TaskID{}, Comments: []CommentView{},
 		Version: t.Version, CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt, StartedAt: t.StartedAt, CompletedAt: t.CompletedAt, Author: t.Author,
 	}
