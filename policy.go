@@ -160,6 +160,36 @@ func (v *TeamPolicy) Answer(s Snap, c Command, _ Receipt) (any, error) {
 	return (&TeamShow{}).Look(s, c)
 }
 
+// TeamHooks sets the commands that are asked before something happens in a team, by
+// event. It is for a team file; no door offers it.
+type TeamHooks struct{ Hooks map[string][]Hook }
+
+// Decide sets them. They are run for every caller, so only the operator may.
+func (v *TeamHooks) Decide(s Snap, c Command) ([]Event, error) {
+	d, err := begin(s, c)
+	if err != nil {
+		return nil, err
+	}
+	team, _, err := d.teamAndLead()
+	if err != nil {
+		return nil, err
+	}
+	if c.Actor.Kind != ActorOperator {
+		return nil, refuse(RuleOperator, "only the operator may set the hooks of a team; this is %s", c.Actor)
+	}
+	next := *team
+	next.Settings.Hooks = v.Hooks
+	if !next.sameSettings(team) {
+		d.put(team, &next)
+	}
+	return d.finish()
+}
+
+// Answer shows the team.
+func (v *TeamHooks) Answer(s Snap, c Command, _ Receipt) (any, error) {
+	return (&TeamShow{}).Look(s, c)
+}
+
 // TeamApprovals says with what a team takes approvals.
 type TeamApprovals struct {
 	Only string `json:"only" arg:"WITH" help:"token: only with the operator token that you come with; any: as rights allow"`

@@ -41,6 +41,13 @@ type TeamSettings struct {
 	ApprovalToken string             `json:"approvalToken,omitempty"` // the operator token, and nothing else, that approves
 	Mode          WorkMode           `json:"mode,omitempty"`          // how members come to their work
 	Limits        map[Backend]int    `json:"limits,omitempty"`        // how many run at the same time, by backend; of all under ""
+	Hooks         map[string][]Hook  `json:"hooks,omitempty"`         // by event: what is asked besides the hooks of the caller
+}
+
+// Hook is a command that may refuse what a member does, with its time limit.
+type Hook struct {
+	Command string        `json:"command"`
+	Timeout time.Duration `json:"timeout"`
 }
 
 func (*Team) Ref() Ref                  { return Ref{KindTeam, "team"} }
@@ -162,7 +169,8 @@ func CheckTeamName(s string) error {
 	return nil
 }
 
-func checkMemberName(s string) error {
+// CheckMemberName checks a name that a new member is to have.
+func CheckMemberName(s string) error {
 	if !isName(s, func(c byte) bool { return c >= 'A' && c <= 'Z' || c == '_' }) || s[0] == '_' {
 		return refuse(RuleName, "%q cannot be a member's name: use a-z, A-Z, 0-9, - and _, at most 64", clip(s, 80))
 	}

@@ -131,6 +131,11 @@ func settingsText(s cadre.TeamSettings) []string {
 		}
 		rules = append(rules, "at most "+itoa(s.Limits[backend])+" "+of+" at the same time")
 	}
+	for _, event := range slices.Sorted(maps.Keys(s.Hooks)) {
+		for _, h := range s.Hooks[event] {
+			rules = append(rules, "a "+line(event)+" hook may refuse: "+line(h.Command))
+		}
+	}
 	if s.ApprovalToken != "" {
 		rules = append(rules, "approvals count only with the operator token "+line(s.ApprovalToken))
 	}

@@ -230,7 +230,16 @@ func (s *Session) lookOnly(ctx context.Context, c cadre.Command, v cadre.Change)
 // commit appends what the verb decides, once its gates agreed to exactly that.
 func (s *Session) commit(ctx context.Context, c cadre.Command, v cadre.Change, said *reply) (cadre.Receipt, error) {
 	if s.Hooks.empty() {
-		return s.Store.Update(ctx, s.Scope, c, func(snap cadre.Snap) ([]cadre.Event, error) { return said.decide(snap, c, v) })
+		receipt, err := s.Store.Update(ctx, s.Scope, c, func(snap cadre.Snap) ([]cadre.Event, error) {
+			events, err := said.decide(snap, c, v)
+			if err == nil && len(gatesOf(events)) > 0 {
+				err = noTeamHooks(snap)
+			}
+			return events, err
+		})
+		if !errors.Is(err, errGate) {
+			return receipt, err
+		}
 	}
 	if receipt, done, err := s.replay(ctx, c, v); done || err != nil {
 		return receipt, err
@@ -238,15 +247,18 @@ func (s *Session) commit(ctx context.Context, c cadre.Command, v cadre.Change, s
 	agreed := map[gate]bool{}
 	for range mostGateRounds {
 		var events []cadre.Event
+		hooks := s.Hooks
 		err := s.Store.View(ctx, s.Scope, func(snap cadre.Snap) (err error) {
-			events, err = v.Decide(snap, c)
+			if events, err = v.Decide(snap, c); err == nil {
+				hooks, err = s.allHooks(snap)
+			}
 			return err
 		})
 		if err != nil {
 			return cadre.Receipt{}, err
 		}
 		for _, g := range gatesOf(events) {
-			if err := s.pass(ctx, g, agreed); err != nil {
+			if err := s.pass(ctx, g, hooks, agreed); err != nil {
 				return cadre.Receipt{}, err
 			}
 		}

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,6 +47,35 @@ type HookCommand struct {
 }
 
 func (h *Hooks) empty() bool { return h == nil || len(h.Commands) == 0 }
+
+// noTeamHooks is errGate where the team has hooks of its own.
+func noTeamHooks(snap cadre.Snap) error {
+	team, err := snap.Team()
+	if err == nil && team != nil && len(team.Settings.Hooks) > 0 {
+		err = errGate
+	}
+	return err
+}
+
+// allHooks are the caller's hooks and those of the team, which hold for everybody.
+func (s *Session) allHooks(snap cadre.Snap) (*Hooks, error) {
+	team, err := snap.Team()
+	if err != nil || team == nil || len(team.Settings.Hooks) == 0 {
+		return s.Hooks, err
+	}
+	all := &Hooks{Commands: map[HookEvent][]HookCommand{}, Env: withoutTokens(s.Env)}
+	if s.Hooks != nil {
+		maps.Copy(all.Commands, s.Hooks.Commands)
+	}
+	for event, hooks := range team.Settings.Hooks {
+		own := slices.Clone(all.Commands[HookEvent(event)])
+		for _, h := range hooks {
+			own = append(own, HookCommand(h))
+		}
+		all.Commands[HookEvent(event)] = own
+	}
+	return all, nil
+}
 
 // settingsLimit bounds a settings.json, which is written by others.
 const settingsLimit = 4 << 20
@@ -160,12 +191,12 @@ func gatesOf(events []cadre.Event) []gated {
 }
 
 // pass runs the hooks of one gate, unless they already agreed to exactly this.
-func (s *Session) pass(ctx context.Context, g gated, agreed map[gate]bool) error {
+func (s *Session) pass(ctx context.Context, g gated, hooks *Hooks, agreed map[gate]bool) error {
 	if agreed[g.gate] {
 		return nil
 	}
-	for _, hook := range s.Hooks.Commands[g.event] {
-		reason, err := s.runHook(ctx, hook, g)
+	for _, hook := range hooks.Commands[g.event] {
+		reason, err := s.runHook(ctx, hook, hooks.Env, g)
 		if err != nil {
 			return err
 		}
@@ -211,7 +242,7 @@ type hookInput struct {
 }
 
 // runHook asks one hook; a reason means no.
-func (s *Session) runHook(ctx context.Context, hook HookCommand, g gated) (reason string, err error) {
+func (s *Session) runHook(ctx context.Context, hook HookCommand, env []string, g gated) (reason string, err error) {
 	told := hookInput{SessionID: s.Actor.Session, CWD: s.CWD, Event: g.event, Team: string(s.Scope), Teammate: g.member}
 	if t := g.after; t != nil {
 		told.TaskID, told.Subject, told.Description, told.Teammate, told.Task = string(t.ID), t.Subject, t.Description, t.Owner, t
@@ -224,7 +255,7 @@ func (s *Session) runHook(ctx context.Context, hook HookCommand, g gated) (reaso
 	defer cancel()
 	cmd := shellCommand(limited, hook.Command)
 	var stderr bytes.Buffer
-	cmd.Stdin, cmd.Stderr, cmd.Env, cmd.Dir = bytes.NewReader(input), &limitedBuffer{Buffer: &stderr}, s.Hooks.Env, s.CWD
+	cmd.Stdin, cmd.Stderr, cmd.Env, cmd.Dir = bytes.NewReader(input), &limitedBuffer{Buffer: &stderr}, env, s.CWD
 	cmd.WaitDelay = time.Second
 	err = cmd.Run()
 	if limited.Err() != nil && ctx.Err() == nil {
