@@ -53,8 +53,9 @@ bench: $(BIN) ## measure, side by side with what each number is compared to
 	go test -run '^$$' -bench . -benchtime 1x -timeout 60m ./bench/...
 
 .PHONY: docs
-docs: ## write again what is generated: the command reference, golden files
+docs: ## write again what is generated: the command reference, golden files, the schema of team files
 	go test ./cli -run 'Golden|Reference' -update
+	go test ./teamfile -update
 
 .PHONY: install
 install: ## put cadre into Go's bin folder

@@ -97,7 +97,7 @@ func FuzzNames(f *testing.F) {
 		if CheckTeamName(s) == nil && !safe(s) {
 			t.Errorf("%q may be a team's name", s)
 		}
-		if checkMemberName(s) == nil && !safe(s) {
+		if CheckMemberName(s) == nil && !safe(s) {
 			t.Errorf("%q may be a member's name", s)
 		}
 		if st, err := ParseStatus(s); err == nil && st == "" {

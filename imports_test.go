@@ -13,13 +13,14 @@ import (
 // Mechanism in internal has no domain words, and the rule book imports nothing.
 var mayImport = map[string][]string{
 	"cadre":                 {},
-	"cadre/coord":           {"cadre", "cadre/internal/..."},
+	"cadre/coord":           {"cadre", "cadre/teamfile", "cadre/internal/..."},
+	"cadre/teamfile":        {"cadre"},
 	"cadre/memstore":        {"cadre"},
 	"cadre/sqlitestore":     {"cadre", "cadre/internal/..."},
 	"cadre/storetest":       {"cadre"},
 	"cadre/transcript":      {"cadre", "cadre/internal/..."},
 	"cadre/claudedir":       {"cadre", "cadre/claudefile", "cadre/internal/..."},
-	"cadre/cli":             {"cadre", "cadre/agent", "cadre/agent/shell", "cadre/claudedir", "cadre/claudefile", "cadre/coord", "cadre/doctor", "cadre/install", "cadre/transcript", "cadre/memstore", "cadre/sqlitestore", "cadre/internal/..."},
+	"cadre/cli":             {"cadre", "cadre/agent", "cadre/agent/shell", "cadre/claudedir", "cadre/claudefile", "cadre/coord", "cadre/doctor", "cadre/install", "cadre/teamfile", "cadre/transcript", "cadre/memstore", "cadre/sqlitestore", "cadre/internal/..."},
 	"cadre/agent":           {"cadre", "cadre/coord", "cadre/internal/..."},
 	"cadre/agent/shell":     {"cadre", "cadre/agent", "cadre/internal/..."},
 	"cadre/agent/agenttest": {"cadre", "cadre/agent"},

@@ -75,7 +75,7 @@ func (v *MemberSpawn) check() error {
 	if !v.Backend.Supervised() {
 		return refuse(RuleValue, "nothing runs a member whose backend is %q", clip(string(v.Backend), 40)).hint("cadre team join --name %s", clip(v.Name, 64))
 	}
-	return firstRefusal(checkMemberName(v.Name), checkText("prompt", v.Prompt, MaxDescription), checkText("description", v.Description, MaxDescription),
+	return firstRefusal(CheckMemberName(v.Name), checkText("prompt", v.Prompt, MaxDescription), checkText("description", v.Description, MaxDescription),
 		checkText("agent type", v.AgentType, MaxSubject), checkText("model", v.Model, MaxSubject), checkText("mode", v.Mode, MaxSubject), checkText("folder", v.Folder, 4*MaxSubject))
 }
 

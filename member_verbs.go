@@ -31,7 +31,7 @@ func (v *TeamJoin) Decide(s Snap, c Command) ([]Event, error) {
 		name = c.Actor.Name
 	}
 	name, _, _ = strings.Cut(name, "@")
-	if err := checkMemberName(name); err != nil {
+	if err := CheckMemberName(name); err != nil {
 		return nil, err
 	}
 	if err := checkText("description", v.Description, MaxDescription); err != nil {

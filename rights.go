@@ -54,7 +54,7 @@ func (d *draft) identify() (me string, r rights, joins *Member, err error) {
 	case a.By == "":
 		return name, nothing, nil, nil
 	}
-	if err := checkMemberName(name); err != nil {
+	if err := CheckMemberName(name); err != nil {
 		return "", nothing, nil, err
 	}
 	return name, works, &Member{Name: name, Role: RoleTeammate, Backend: BackendHand, State: StateIdle, Evidence: "driven by hand"}, nil
@@ -169,7 +169,7 @@ func (d *draft) ownerName(s string) (string, error) {
 	if m, err := d.Member(name); err != nil || m != nil {
 		return name, err
 	}
-	return name, checkMemberName(name)
+	return name, CheckMemberName(name)
 }
 
 // needMember refuses callers that may only look.
