@@ -58,7 +58,7 @@ func (v *MemberSpawn) Decide(s Snap, c Command) ([]Event, error) {
 	m := &Member{
 		Name: v.Name, Role: RoleTeammate, AgentType: v.AgentType, Model: v.Model, Mode: v.Mode, Prompt: v.Prompt, Description: v.Description,
 		PlanMode: v.PlanMode, CWD: v.Folder, Backend: v.Backend, State: StateStarting, Evidence: "spawned by " + d.me,
-		Requested: &Settings{Backend: v.Backend, Model: v.Model, Mode: v.Mode, CWD: v.CWD, Prompt: v.Prompt},
+		Requested: v.Settings(),
 	}
 	if err := d.join(m); err != nil {
 		return nil, err
@@ -69,6 +69,11 @@ func (v *MemberSpawn) Decide(s Snap, c Command) ([]Event, error) {
 		}
 	}
 	return d.finish()
+}
+
+// Settings are what is asked for.
+func (v *MemberSpawn) Settings() *Settings {
+	return &Settings{Backend: v.Backend, Model: v.Model, Mode: v.Mode, CWD: v.CWD, Prompt: v.Prompt}
 }
 
 func (v *MemberSpawn) check() error {

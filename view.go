@@ -43,6 +43,7 @@ type TaskView struct {
 	Run         string                     `json:"run,omitempty"`
 	Attempts    int                        `json:"attempts"`
 	MaxAttempts int                        `json:"maxAttempts,omitempty"`
+	Refusals    int                        `json:"refusals,omitempty"`
 	Result      *Result                    `json:"result,omitempty"`
 	Plan        *PlanGate                  `json:"plan,omitempty"`
 	Flags       []Flag                     `json:"flags"`
@@ -69,7 +70,7 @@ func newView(t *Task) *TaskView {
 	return &TaskView{
 		ID: t.ID, Key: t.Key, Subject: t.Subject, Description: t.Description, ActiveForm: t.ActiveForm, Owner: t.Owner, Status: t.Status,
 		Blocks: []TaskID{}, BlockedBy: orEmpty(t.BlockedBy), WaitingOn: []TaskID{}, Metadata: t.Metadata, Kind: t.Kind,
-		Priority: t.Priority, Labels: orEmpty(t.Labels), Parent: t.Parent, Paths: t.Paths, Run: t.Run, Attempts: t.Attempts, MaxAttempts: t.MaxAttempts,
+		Priority: t.Priority, Labels: orEmpty(t.Labels), Parent: t.Parent, Paths: t.Paths, Run: t.Run, Attempts: t.Attempts, MaxAttempts: t.MaxAttempts, Refusals: t.Refusals,
 		Result: t.Result, Plan: t.Plan, Flags: orEmpty(t.Flags), Fence: t.Fence, References: []TaskID{}, Comments: []CommentView{},
 		Version: t.Version, CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt, StartedAt: t.StartedAt, CompletedAt: t.CompletedAt, Author: t.Author,
 	}

@@ -170,7 +170,7 @@ func (r *runner) lost(task cadre.TaskID, fence uint64) {
 // deliver hands over the member's mail whenever there is some.
 func (r *runner) deliver() {
 	for {
-		if err := r.deliverAll(); err != nil && r.ctx.Err() == nil {
+		if err := r.deliverAll(); err != nil && r.ctx.Err() == nil && !errors.Is(err, cadre.ErrForbidden) { // forbidden: it just left
 			r.v.warn("mail for %s: %v", r.member.Name, err)
 		}
 		select {

@@ -260,6 +260,10 @@ func story() []step {
 		{"member nudge", `member nudge robin`, ""},
 		{"member resume", `member resume robin`, ""},
 		{"up", `up`, ""},
+		{"run", `run team.yaml --dry-run`, ""},
+		{"run", `run bad.yaml`, ""},
+		{"run", `run nowhere.yaml`, ""},
+		{"run", `run team.yaml --resume`, ""},
 		{"team mode", `team mode dispatch`, ""},
 		{"team mode", `team mode chaos`, ""},
 		{"team limit", `team limit 4`, ""},
@@ -269,12 +273,36 @@ func story() []step {
 	}
 }
 
+// These are team files of the story: one of them is as it should be.
+const (
+	goodFile = `team: {name: press}
+members:
+  printer: {count: 2}
+tasks:
+  ink: {subject: Mix the ink, run: make ink}
+  paper: {subject: Cut the paper, run: make paper}
+  print: {subject: Print the manual, run: make print, after: [ink, paper], owner: printer-2}
+  bind: {subject: Bind it, run: make bind, after: print, plan: true}
+`
+	badFile = `members:
+  printer: {backend: press}
+tasks:
+  print: {run: make print, after: [ink], prio: high}
+  bind: {run: make bind, after: bind}
+`
+)
+
 // TestGolden tells the story and compares every page with what it looked like
 // when somebody last looked at it and was content.
 func TestGolden(t *testing.T) {
 	d := newDesk(t)
 	if err := os.Mkdir(filepath.Join(d.dir, "cwd"), 0o700); err != nil {
 		t.Fatal(err)
+	}
+	for name, content := range map[string]string{"team.yaml": goodFile, "bad.yaml": badFile} {
+		if err := os.WriteFile(filepath.Join(d.dir, "cwd", name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	pages := map[string]string{}
 	for _, s := range story() {

@@ -19,6 +19,10 @@ func idsOf(answer any) []string {
 		return []string{string(v.ID)}
 	case []*cadre.TaskView:
 		return each(v, func(t *cadre.TaskView) string { return string(t.ID) })
+	case *coord.RunReport:
+		return each(v.Tasks, func(t *coord.RunTask) string { return string(t.ID) })
+	case *coord.RunPlan:
+		return each(v.Steps, func(t *coord.PlannedTask) string { return t.Key })
 	case *coord.AtView:
 		return each(v.Tasks, func(t *cadre.TaskView) string { return string(t.ID) })
 	case *cadre.Graph:

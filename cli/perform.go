@@ -24,6 +24,9 @@ type finisher interface {
 	finish(*program, any) (any, error)
 }
 
+// closer is a form that has something to give back when it is over.
+type closer interface{ close() }
+
 // newForm gives what a verb's flags and arguments are set in: the verb itself,
 // or the shape that it has on the command line.
 func newForm(v coord.Verb) any {
@@ -42,6 +45,10 @@ func newForm(v coord.Verb) any {
 		return &installHere{}
 	case "uninstall":
 		return &uninstallHere{}
+	case "run":
+		return &runFile{}
+	case "up":
+		return &upFile{}
 	}
 	return v.New()
 }
@@ -71,6 +78,9 @@ func (p *program) notInACircle(name string, err error) error {
 }
 
 func (p *program) perform(ctx context.Context, name string, form any) error {
+	if c, ok := form.(closer); ok {
+		defer c.close()
+	}
 	verb := form
 	if r, ok := form.(reader); ok {
 		var err error
@@ -88,6 +98,9 @@ func (p *program) perform(ctx context.Context, name string, form any) error {
 	bar := p.progress(name)
 	answer, err := s.Do(cadre.WithProgress(ctx, bar.report), name, verb)
 	bar.clear()
+	if c, ok := form.(closer); ok {
+		c.close() // before anything else is shown
+	}
 	if err != nil {
 		return err
 	}
@@ -171,6 +184,10 @@ func (p *program) show(ctx context.Context, s *coord.Session, name string, answe
 		render(p.page(ctx, s), answer)
 	}
 	switch report := answer.(type) {
+	case *coord.RunReport:
+		if code := runExit(report.Outcome); code != 0 {
+			return findings(code)
+		}
 	case *cadre.AuditReport:
 		if len(report.Findings) > 0 {
 			return findings(1)

@@ -221,6 +221,10 @@ func readsOnly(verb any) bool {
 		return !v.Apply
 	case *coord.Doctor:
 		return v.DryRun || !v.Fix && !v.Restore
+	case *coord.Run:
+		return v.DryRun
+	case schema:
+		return true
 	case *coord.TokenCreate:
 		return v.Check() != nil // refused whatever there is: a first token stays possible
 	case *coord.TaskNext:

@@ -97,6 +97,8 @@ func otherRenderer(name string) func(*page, any) {
 		return as((*page).export)
 	case "backup":
 		return as((*page).backedUp)
+	case "run":
+		return (*page).ran
 	case "up": // it said all when it began
 		return func(*page, any) {}
 	case "audit export", "watch": // streams, written event by event

@@ -62,6 +62,7 @@ func (pg *page) task(v *cadre.TaskView) {
 	row("part of", line(string(v.Parent)))
 	row("kind", line(string(v.Kind)))
 	row("priority", priorityText(v.Priority))
+	row("key", line(v.Key))
 	row("labels", join(v.Labels))
 	row("paths", join(v.Paths))
 	row("run", line(v.Run))

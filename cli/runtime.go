@@ -157,7 +157,10 @@ func (r supervisors) Serve(ctx context.Context, s *coord.Session, v *coord.Up) e
 			return nil // whoever spawned the member started another
 		}
 		err = agent.NewSupervisor(s, options).Run(ctx, func() {
-			if first {
+			switch {
+			case v.Ready != nil:
+				v.Ready()
+			case first:
 				r.ready(s.Scope)
 			}
 		})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cadre"
+	"cadre/teamfile"
 )
 
 // Runtime runs members. A door that can offers one.
@@ -142,6 +143,17 @@ type Up struct {
 	Lease     time.Duration `json:"lease,omitempty" help:"how long a silent member keeps its task" default:"30s"`
 	Stall     time.Duration `json:"stall,omitempty" help:"how long a member may do nothing to be seen before it counts as stalled" default:"10m"`
 	Deadline  time.Duration `json:"deadline,omitempty" help:"how long a member may take to end when it is asked to" default:"30s"`
+
+	File  *teamfile.File `json:"-" door:"-"` // what the team is to be, nil: as it is
+	Ready func()         `json:"-" door:"-"` // called when members can be started
+}
+
+// ScopeName is the team of the file, where there is one.
+func (v *Up) ScopeName() string {
+	if v.File == nil {
+		return ""
+	}
+	return v.File.Team.Name
 }
 
 // Supervised is the answer when it is over.
@@ -160,6 +172,14 @@ func (v *Up) Run(ctx context.Context, s *Session) (any, error) {
 	}
 	if v.Lease > 0 && v.Lease < 2*v.Heartbeat {
 		return nil, cadre.Refuse(cadre.RuleValue, "cadre up --lease 30s --heartbeat 10s", "a lease of %s would end between two heartbeats, which are %s apart", v.Lease, v.Heartbeat)
+	}
+	if v.File != nil {
+		if err := apply(ctx, s, v.File); err != nil {
+			return nil, err
+		}
+		if err := applyMembers(ctx, s, v.File); err != nil {
+			return nil, err
+		}
 	}
 	return &Supervised{s.Scope}, runtime.Serve(ctx, s, v)
 }

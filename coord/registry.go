@@ -82,6 +82,7 @@ func Verbs() []Verb {
 		{"audit anchor", "Sign where the record stands, to keep elsewhere", "cadre audit anchor > anchor.json", func() any { return &AuditAnchor{} }},
 		{"audit export", "Write out the whole log, one event a line", "cadre audit export > log.jsonl", func() any { return &AuditExport{} }},
 		{"watch", "Follow the log", "cadre watch --until task:12=completed", func() any { return &Watch{} }},
+		{"run", "Carry out a team file, and report", "cadre run team.yaml --report run.md --timeout 30m", func() any { return &Run{} }},
 		{"up", "Run the members of the team until interrupted", "cadre up --limit 4", func() any { return &Up{} }},
 		{"doctor", "Examine Claude Code's files, and mend them", "cadre doctor --fix --dry-run", func() any { return &Doctor{} }},
 		{"install", "Give another program's agents Cadre's tools", "cadre install claude --write", func() any { return &Install{} }},

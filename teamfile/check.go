@@ -14,7 +14,7 @@ import (
 func (r *reader) check(runs func(*cadre.Member) []string) {
 	f := r.file
 	if f.Team.Name == "" {
-		f.Team.Name = defaultName(f.Path)
+		f.Team.Name = defaultName(f.Path, f.Dir)
 	}
 	if err := cadre.CheckTeamName(f.Team.Name); err != nil {
 		r.wrong(join(join("", "team"), "name"), "%v", err)
@@ -28,8 +28,14 @@ func (r *reader) check(runs func(*cadre.Member) []string) {
 			r.wrong(join(path, "after"), "what waits for ever does not wait for so long first: leave after out")
 		}
 	}
+	limits := join(join("", "team"), "limits")
 	if f.Team.Limits.Members < 0 {
-		r.wrong(join(join(join("", "team"), "limits"), "members"), "a limit below zero makes no sense")
+		r.wrong(join(limits, "members"), "a limit below zero makes no sense")
+	}
+	for backend, most := range f.Team.Limits.Backends {
+		if most < 0 {
+			r.wrong(join(join(limits, "backends"), backend), "a limit below zero makes no sense")
+		}
 	}
 	names := r.checkMembers(runs)
 	r.checkTasks(names)
@@ -166,6 +172,8 @@ func didYouMean[T any](word string, names map[string]T) string {
 		return "did you mean " + best + "?"
 	case len(all) == 0:
 		return "there is none"
+	case len(all) == 1:
+		return "there is only " + all[0]
 	}
 	const most = 20
 	if len(all) > most {

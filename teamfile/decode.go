@@ -38,11 +38,11 @@ type reader struct {
 	problems []Problem
 }
 
-// Parse reads a team file. The error names everything that is wrong. What only this
+// Parse reads a team file that stands in a folder. The error names everything that is wrong. What only this
 // machine can tell, whether a member can be run, is check's to say: it lists what it
 // cannot honour.
-func Parse(path string, data []byte, check func(*cadre.Member) []string) (*File, error) {
-	r := &reader{file: &File{Path: path, Digest: cadre.Digest(string(data)), places: map[string]place{}}, anchors: map[string]ast.Node{}}
+func Parse(path, dir string, data []byte, check func(*cadre.Member) []string) (*File, error) {
+	r := &reader{file: &File{Path: path, Dir: dir, Digest: cadre.Digest(string(data)), places: map[string]place{}}, anchors: map[string]ast.Node{}}
 	if len(data) > MaxSize {
 		return nil, refuse(path, []Problem{{1, 1, fmt.Sprintf("the file is %d bytes long, %d are allowed", len(data), MaxSize)}})
 	}
@@ -198,6 +198,13 @@ func (r *reader) value(n ast.Node, into reflect.Value, path string) {
 			return
 		}
 		into.SetBool(on.Value)
+	case into.Kind() == reflect.Map:
+		into.Set(reflect.MakeMap(into.Type()))
+		for _, pair := range r.pairs(n, path) {
+			key, value := pair.Key.GetToken().Value, reflect.New(into.Type().Elem()).Elem()
+			r.value(pair.Value, value, join(path, key))
+			into.SetMapIndex(reflect.ValueOf(key), value)
+		}
 	case into.Kind() == reflect.Slice && keyField(into.Type().Elem()) >= 0:
 		r.entries(n, into, path)
 	case into.Kind() == reflect.Slice:

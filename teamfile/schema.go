@@ -43,6 +43,8 @@ func schemaOf(t reflect.Type) map[string]any {
 		return map[string]any{"type": "integer"}
 	case t.Kind() == reflect.Bool:
 		return map[string]any{"type": "boolean"}
+	case t.Kind() == reflect.Map:
+		return map[string]any{"type": "object", "additionalProperties": schemaOf(t.Elem())}
 	case t.Kind() == reflect.Slice && keyField(t.Elem()) >= 0:
 		entry := map[string]any{"anyOf": []any{map[string]any{"type": "null"}, schemaOf(t.Elem())}}
 		return map[string]any{"type": "object", "additionalProperties": entry}

@@ -24,8 +24,11 @@ type File struct {
 	Tasks   []Task   `yaml:"tasks" help:"what is to be done, by a key that other tasks name it with"`
 	Hooks   Hooks    `yaml:"hooks" help:"commands that may refuse, in the shape of Claude Code's settings.json; exit code 2 refuses"`
 
-	Path   string `yaml:"-"` // of the file
+	Path   string `yaml:"-"` // of the file, as it was named
+	Dir    string `yaml:"-"` // the folder it stands in
 	Digest string `yaml:"-"` // of its text
+
+	Renamed bool `yaml:"-"` // the team has another name than the file says
 
 	places map[string]place
 }
@@ -34,6 +37,7 @@ type File struct {
 type Team struct {
 	Name        string   `yaml:"name" help:"its name: a-z, 0-9 and -; the name of the file without"`
 	Description string   `yaml:"description" help:"what it is for"`
+	Mode        string   `yaml:"mode" enum:"self-claim,dispatch" help:"how members come to their work: self-claim, each takes what is right for it; dispatch, it is handed out"`
 	Approvals   string   `yaml:"approvals" enum:"any,token" help:"with what approvals are taken: any as rights allow, token only with the operator token that the file is run with"`
 	Policies    Policies `yaml:"policies" help:"what happens to asks that nobody answers in time; they are denied after 30m without"`
 	Limits      Limits   `yaml:"limits" help:"how much at the same time, and for how long"`
@@ -54,9 +58,10 @@ type Policy struct {
 
 // Limits bound a run.
 type Limits struct {
-	Members int           `yaml:"members" help:"members that run at the same time; as many as there are without"`
-	Stagger time.Duration `yaml:"stagger" help:"how long to wait between the starts of two members"`
-	Timeout time.Duration `yaml:"timeout" help:"how long a run may take, as in 30m"`
+	Members  int            `yaml:"members" help:"members that run at the same time; as many as there are without"`
+	Backends map[string]int `yaml:"backends" help:"the same for the members of one backend"`
+	Stagger  time.Duration  `yaml:"stagger" help:"how long to wait between the starts of two members"`
+	Timeout  time.Duration  `yaml:"timeout" help:"how long a run may take, as in 30m"`
 }
 
 // Member is someone who works, or several who are the same but for their names.
@@ -159,7 +164,7 @@ const maxCount = 200
 func (f *File) Spawn(m *Member, name string) *cadre.MemberSpawn {
 	folder := m.CWD
 	if !filepath.IsAbs(folder) {
-		folder = filepath.Join(filepath.Dir(f.Path), folder)
+		folder = filepath.Join(f.Dir, folder)
 	}
 	return &cadre.MemberSpawn{
 		Name: name, Backend: cadre.Backend(m.Backend), Prompt: m.Prompt, CWD: m.CWD, Model: m.Model, Mode: m.Mode,
@@ -192,12 +197,10 @@ func (f *File) Import() *cadre.TaskImport {
 
 // defaultName makes a team's name of the file's, or where that says nothing of the
 // folder's.
-func defaultName(path string) string {
+func defaultName(path, dir string) string {
 	name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	if slices.Contains([]string{"team", "cadre", ".cadre"}, name) {
-		if abs, err := filepath.Abs(path); err == nil {
-			name = filepath.Base(filepath.Dir(abs))
-		}
+		name = filepath.Base(dir)
 	}
 	name = strings.Trim(strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {

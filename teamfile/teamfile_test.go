@@ -15,7 +15,7 @@ import (
 var update = flag.Bool("update", false, "write the schema anew")
 
 func TestParse(t *testing.T) {
-	f, err := Parse("ci.yaml", []byte(`
+	f, err := Parse("ci.yaml", "/src", []byte(`
 team:
   description: builds and tests
   policies:
@@ -97,7 +97,7 @@ func TestProblems(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = Parse(filepath.Base(path), data, check)
+			_, err = Parse(filepath.Base(path), "/src", data, check)
 			if err == nil {
 				t.Fatal("nothing is wrong with it")
 			}
@@ -115,7 +115,7 @@ func TestProblems(t *testing.T) {
 			if got != string(expected) {
 				t.Errorf("got\n%s\nwant\n%s", got, expected)
 			}
-			if hint := cadre.AsError(Must(Parse("x.yaml", data, check))).Hint; !strings.Contains(hint, "cadre run --dry-run x.yaml") {
+			if hint := cadre.AsError(Must(Parse("x.yaml", "/src", data, check))).Hint; !strings.Contains(hint, "cadre run --dry-run x.yaml") {
 				t.Errorf("the hint is %q", hint)
 			}
 		})
@@ -159,7 +159,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add([]byte("tasks: {a: {run: x}}\nmembers: {b: {}}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		file, err := Parse("x.yaml", data, nil)
+		file, err := Parse("x.yaml", "/src", data, nil)
 		if (file == nil) == (err == nil) {
 			t.Errorf("%v, %v", file, err)
 		}
