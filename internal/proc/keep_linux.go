@@ -38,6 +38,8 @@ type keeper struct {
 	printed atomic.Int64
 
 	mu      sync.Mutex // of what follows, and of starting anything
+	running bool       // a command that can be stopped
+	stops   sync.WaitGroup
 	out     *json.Encoder
 	waiting map[int]chan syscall.WaitStatus // who waits for the end of what
 }
@@ -75,14 +77,33 @@ func (k *keeper) serve(in io.Reader, heartbeat time.Duration) {
 				k.endAll(k.grace)
 				return
 			case r.Stop:
-				go k.endAll(k.grace)
+				k.stop()
 			case r.Run != nil:
+				k.runs(true)
 				go func() {
 					exit := k.run(r.Run)
+					k.runs(false)
+					k.stops.Wait() // it would end the next command too
 					k.say(reply{Exit: &exit})
 				}()
 			}
 		}
+	}
+}
+
+func (k *keeper) runs(now bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.running = now
+}
+
+// stop ends the command that runs. One that ended by itself, and that was not heard of
+// yet, needs no end.
+func (k *keeper) stop() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.running {
+		k.stops.Go(func() { k.endAll(k.grace) })
 	}
 }
 

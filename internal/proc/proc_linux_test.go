@@ -316,3 +316,20 @@ func TestANameCannotForgeALine(t *testing.T) {
 		t.Error("a line that is cut off is read")
 	}
 }
+
+// A command may end by itself in the moment in which it is cancelled. What comes after
+// it has nothing to do with that.
+func TestACancelledCommandDoesNotEndTheNext(t *testing.T) {
+	k := start(t, 100*time.Millisecond)
+	for i := range 80 {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Duration(i%40)*100*time.Microsecond, cancel)
+		if _, err := k.Run(ctx, line(t, "sleep 0.002")); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		if exit := run(t, k, line(t, "sleep 0.001")); !exit.OK() {
+			t.Fatalf("round %d: the next command: %+v", i, exit)
+		}
+	}
+}
