@@ -289,6 +289,11 @@ func (s Snap) Processes(of Scope) ([]*Running, error) {
 	return collect(scan[*Running](s, Index(KindRunning), string(of)+"/", ""))
 }
 
+// AllProcesses gives the processes that run members of any scope; only in the Host scope.
+func (s Snap) AllProcesses() ([]*Running, error) {
+	return collect(scan[*Running](s, Index(KindRunning), "", ""))
+}
+
 // RunningSet records a process, or with Ended takes the record away; only in the Host
 // scope.
 type RunningSet struct {

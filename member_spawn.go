@@ -13,7 +13,15 @@ type Settings struct {
 	Mode    string  `json:"mode,omitempty"`
 	CWD     string  `json:"cwd,omitempty"`
 	Prompt  string  `json:"prompt,omitempty"`
+
+	Isolation Isolation `json:"isolation,omitempty"`
 }
+
+// Isolation is how a member's files are kept apart from those of others.
+type Isolation string
+
+// IsolationWorktree gives it a git worktree and a branch of its own.
+const IsolationWorktree Isolation = "worktree"
 
 // MemberSpawn makes a member that Cadre itself runs. It is starting until a
 // supervisor has started it.
@@ -29,7 +37,10 @@ type MemberSpawn struct {
 	Description string   `json:"description,omitempty" short:"d" help:"what it is there for"`
 	PlanMode    bool     `json:"planModeRequired,omitempty" help:"it may start tasks only with an approved plan"`
 
-	Folder string `json:"folder,omitempty" door:"-" help:"the folder it really works in"`
+	Isolation Isolation `json:"isolation,omitempty" help:"worktree: it gets a git worktree and a branch of its own"`
+
+	Folder   string    `json:"folder,omitempty" door:"-" help:"the folder it really works in"`
+	Worktree *Worktree `json:"worktree,omitempty" door:"-" help:"what it got"`
 }
 
 // Decide adds the member, and makes the tasks its own, in one commit.
@@ -58,7 +69,7 @@ func (v *MemberSpawn) Decide(s Snap, c Command) ([]Event, error) {
 	m := &Member{
 		Name: v.Name, Role: RoleTeammate, AgentType: v.AgentType, Model: v.Model, Mode: v.Mode, Prompt: v.Prompt, Description: v.Description,
 		PlanMode: v.PlanMode, CWD: v.Folder, Backend: v.Backend, State: StateStarting, Evidence: "spawned by " + d.me,
-		Requested: v.Settings(),
+		Worktree: v.Worktree, Requested: v.Settings(),
 	}
 	if err := d.join(m); err != nil {
 		return nil, err
@@ -73,12 +84,18 @@ func (v *MemberSpawn) Decide(s Snap, c Command) ([]Event, error) {
 
 // Settings are what is asked for.
 func (v *MemberSpawn) Settings() *Settings {
-	return &Settings{Backend: v.Backend, Model: v.Model, Mode: v.Mode, CWD: v.CWD, Prompt: v.Prompt}
+	return &Settings{Backend: v.Backend, Model: v.Model, Mode: v.Mode, CWD: v.CWD, Prompt: v.Prompt, Isolation: v.Isolation}
 }
 
 func (v *MemberSpawn) check() error {
 	if !v.Backend.Supervised() {
 		return refuse(RuleValue, "nothing runs a member whose backend is %q", clip(string(v.Backend), 40)).hint("cadre team join --name %s", clip(v.Name, 64))
+	}
+	if v.Isolation != "" && v.Isolation != IsolationWorktree {
+		return refuse(RuleValue, "members are not kept apart by %q: use worktree", clip(string(v.Isolation), 40)).hint("cadre member spawn %s --isolation worktree", clip(v.Name, 64))
+	}
+	if (v.Isolation == IsolationWorktree) != (v.Worktree != nil) {
+		return refuse(RuleValue, "a member in a worktree of its own needs one, and no other has one")
 	}
 	return firstRefusal(CheckMemberName(v.Name), checkText("prompt", v.Prompt, MaxDescription), checkText("description", v.Description, MaxDescription),
 		checkText("agent type", v.AgentType, MaxSubject), checkText("model", v.Model, MaxSubject), checkText("mode", v.Mode, MaxSubject), checkText("folder", v.Folder, 4*MaxSubject))

@@ -88,6 +88,14 @@ type Process struct {
 	Start string `json:"start"`
 }
 
+// Worktree is a git worktree that a member has for itself.
+type Worktree struct {
+	Path   string `json:"path"`
+	Branch string `json:"branch"` // its own
+	Base   string `json:"base"`   // the commit that the branch began at
+	Repo   string `json:"repo"`   // where git keeps what all worktrees of the repository share
+}
+
 // Member is someone in a team.
 type Member struct {
 	Name        string      `json:"name"`
@@ -100,7 +108,7 @@ type Member struct {
 	PlanMode    bool        `json:"planModeRequired,omitempty"`
 	Mode        string      `json:"mode,omitempty"`
 	CWD         string      `json:"cwd,omitempty"`
-	Worktree    string      `json:"worktree,omitempty"`
+	Worktree    *Worktree   `json:"worktree,omitempty"`
 	Backend     Backend     `json:"backend,omitempty"`
 	Host        string      `json:"host,omitempty"`
 	Process     *Process    `json:"process,omitempty"`

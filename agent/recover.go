@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 
 	"cadre"
 	"cadre/internal/proc"
@@ -38,6 +39,38 @@ func (v *Supervisor) Sweep(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// Bury is for when no supervisor runs and none is to: it ends the recorded processes of
+// a team's members, and says that these are dead.
+func (v *Supervisor) Bury(ctx context.Context) error {
+	var left []*cadre.Running
+	err := v.Store.View(ctx, cadre.Host, func(snap cadre.Snap) (err error) {
+		left, err = snap.Processes(v.Scope)
+		return err
+	})
+	if err == nil {
+		err = v.Sweep(ctx)
+	}
+	for _, r := range left {
+		if err != nil {
+			return err
+		}
+		_, err = v.system().Do(ctx, "member gone", &cadre.MemberGone{Name: r.Member, Process: &r.Process, Why: "its supervisor was killed"})
+		if errors.Is(err, cadre.ErrNotFound) {
+			err = nil // the team is gone too
+		}
+	}
+	return err
+}
+
+// Left are the processes that are left of a worker.
+func Left(p cadre.Process) []string {
+	var names []string
+	for _, id := range proc.Tree(proc.ID{PID: p.PID, Start: p.Start}, Mark(p)) {
+		names = append(names, id.String())
+	}
+	return names
 }
 
 // record says in the host's scope whose process one is, or that it has ended.

@@ -189,6 +189,10 @@ func (pg *page) member(m *cadre.MemberView) {
 	pg.head(line(m.AgentID))
 	state := memberState(m.Member.State)
 	list := []property{{"state", state}}
+	tree := cadre.Worktree{}
+	if m.Worktree != nil {
+		tree = *m.Worktree
+	}
 	for _, r := range [][2]string{
 		{"because", m.Evidence},
 		{"since", pg.moment(&m.Since)},
@@ -200,7 +204,9 @@ func (pg *page) member(m *cadre.MemberView) {
 		{"runs by", string(m.Backend)},
 		{"host", m.Host},
 		{"folder", m.CWD},
-		{"worktree", m.Worktree},
+		{"worktree", tree.Path},
+		{"branch", tree.Branch},
+		{"begun at", tree.Base},
 		{"asked for", asked(m.Requested)},
 		{"process", process(m.Process)},
 		{"session", m.Session},
@@ -233,7 +239,7 @@ func asked(r *cadre.Settings) string {
 		return ""
 	}
 	var parts []string
-	for _, s := range [][2]string{{"backend", string(r.Backend)}, {"model", r.Model}, {"mode", r.Mode}, {"folder", r.CWD}} {
+	for _, s := range [][2]string{{"backend", string(r.Backend)}, {"model", r.Model}, {"mode", r.Mode}, {"folder", r.CWD}, {"isolation", string(r.Isolation)}} {
 		if s[1] != "" {
 			parts = append(parts, s[0]+" "+s[1])
 		}

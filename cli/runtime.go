@@ -16,6 +16,7 @@ import (
 	"cadre/coord"
 	"cadre/internal/flock"
 	"cadre/internal/proc"
+	"cadre/internal/worktree"
 )
 
 // supervisors run members. Each team has at most one supervisor, which has a lock in the
@@ -142,7 +143,7 @@ func (r supervisors) Serve(ctx context.Context, s *coord.Session, v *coord.Up) e
 	}
 	options := agent.Options{
 		Backends: map[cadre.Backend]agent.Backend{cadre.BackendShell: shell.Backend{Keepers: keepers}},
-		Dir:      output, Env: r.environ, Limit: v.Limit, Stagger: v.Stagger, Leave: v.Leave,
+		Dir:      output, Env: worktree.Clean(r.environ), Limit: v.Limit, Stagger: v.Stagger, Leave: v.Leave,
 		Heartbeat: v.Heartbeat, Lease: v.Lease, Stall: v.Stall, Deadline: v.Deadline,
 	}
 	for first := true; ; first = false {

@@ -51,6 +51,29 @@ func (v *GC) Run(ctx context.Context, s *Session) (any, error) {
 			}
 		}
 	}
+	left, err := v.leftovers(ctx, s)
+	return append(out, left...), err
+}
+
+// leftovers are what crashes left of members, whatever its age.
+func (v *GC) leftovers(ctx context.Context, s *Session) ([]*GCLine, error) {
+	if s.Runtime == nil {
+		return nil, nil
+	}
+	left, err := s.Runtime.Leftovers(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	var out []*GCLine
+	for _, l := range left {
+		if v.Apply && l.Remove != nil {
+			if err := l.Remove(ctx); err != nil {
+				return nil, err
+			}
+			l.Done = true
+		}
+		out = append(out, &l.GCLine)
+	}
 	return out, nil
 }
 

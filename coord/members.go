@@ -20,6 +20,25 @@ type Runtime interface {
 	Wake(context.Context, *Session) error
 	// Serve is the supervisor of the session's team, until the context ends.
 	Serve(context.Context, *Session, *Up) error
+
+	// Isolate makes a worktree for a member that is to be spawned, and says so there.
+	Isolate(context.Context, *Session, *cadre.MemberSpawn) error
+	// Restore makes a worktree again, if it was taken away.
+	Restore(context.Context, *cadre.Worktree) error
+	// Discard takes a worktree away, unless there is something in it to lose.
+	Discard(ctx context.Context, path string) error
+	// Clear ends what runs of a team that is gone, and takes away the worktrees of its
+	// members that have nothing in them to lose, and, of one that was erased, all that
+	// was kept of what its members printed.
+	Clear(ctx context.Context, s *Session, erased bool) error
+	// Leftovers finds what crashes left of any team's members.
+	Leftovers(context.Context, *Session) ([]Leftover, error)
+}
+
+// Leftover is something that nobody needs any more.
+type Leftover struct {
+	GCLine
+	Remove func(context.Context) error // nil for what is only told
 }
 
 // patience is how long a command waits for a supervisor to do what the log says.
@@ -51,11 +70,47 @@ func (v *MemberSpawn) Run(ctx context.Context, s *Session) (any, error) {
 	if no := runtime.Check(wanted); len(no) > 0 {
 		return nil, cadre.Refuse(cadre.RuleValue, "cadre member spawn --help", "%s cannot be spawned with: %s", v.Name, strings.Join(no, "; "))
 	}
-	_, answer, err := s.change(ctx, "member spawn", &v.MemberSpawn)
-	if err != nil {
+	if err := v.isolate(ctx, s, runtime); err != nil {
 		return nil, err
 	}
-	return s.started(ctx, runtime, answer.(*cadre.MemberView).Name)
+	_, answer, err := s.change(ctx, "member spawn", &v.MemberSpawn)
+	if err != nil {
+		return nil, errors.Join(err, v.discard(ctx, runtime))
+	}
+	name := answer.(*cadre.MemberView).Name
+	m, err := s.started(ctx, runtime, name)
+	if err == nil {
+		return m, nil
+	}
+	if shown, serr := s.Do(ctx, "member show", &cadre.MemberShow{Name: name}); serr == nil && shown.(*cadre.MemberView).Member.State == cadre.StateDeparted {
+		err = errors.Join(err, v.discard(ctx, runtime))
+	}
+	return nil, err
+}
+
+// isolate makes a worktree for the member, where one is asked for and nothing else is
+// in the way.
+func (v *MemberSpawn) isolate(ctx context.Context, s *Session, runtime Runtime) error {
+	if v.Isolation == "" {
+		return nil
+	}
+	v.Worktree = &cadre.Worktree{} // only to ask whether it could be spawned
+	err := s.Store.View(ctx, s.Scope, func(snap cadre.Snap) error {
+		_, err := v.Decide(snap, s.command("member spawn"))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return runtime.Isolate(ctx, s, &v.MemberSpawn)
+}
+
+// discard takes the worktree of a member away that did not come to be.
+func (v *MemberSpawn) discard(ctx context.Context, runtime Runtime) error {
+	if v.Worktree == nil {
+		return nil
+	}
+	return runtime.Discard(context.WithoutCancel(ctx), v.Worktree.Path)
 }
 
 // started wakes a supervisor and waits until a member runs.
@@ -63,16 +118,21 @@ func (s *Session) started(ctx context.Context, runtime Runtime, name string) (an
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if err := runtime.Wake(ctx, s); err != nil {
-		gone := *s
-		gone.Actor = cadre.Self
-		_, _, rollback := gone.change(ctx, "member gone", &cadre.MemberGone{Name: name, Why: err.Error()})
-		return nil, errors.Join(err, rollback)
+		return nil, errors.Join(err, s.notStarted(ctx, name, err))
 	}
 	m, err := s.settled(ctx, name, "was not started", func(m *cadre.Member) bool { return m.State != cadre.StateStarting })
 	if err == nil && (m.State == cadre.StateDeparted || m.State == cadre.StateDead) {
 		return nil, cadre.Fault(nil, "cadre log", "%s %s", name, m.Evidence)
 	}
 	return m, err
+}
+
+// notStarted says that a member could not be started.
+func (s *Session) notStarted(ctx context.Context, name string, why error) error {
+	gone := *s
+	gone.Actor = cadre.Self
+	_, _, err := gone.change(context.WithoutCancel(ctx), "member gone", &cadre.MemberGone{Name: name, Why: why.Error()})
+	return err
 }
 
 // settled waits until something is so of a member.
@@ -103,6 +163,11 @@ func (v *MemberResume) Run(ctx context.Context, s *Session) (any, error) {
 	_, answer, err := s.change(ctx, "member resume", &v.MemberResume)
 	if err != nil {
 		return nil, err
+	}
+	if m := answer.(*cadre.MemberView).Member; m.Worktree != nil {
+		if err := runtime.Restore(ctx, m.Worktree); err != nil {
+			return nil, errors.Join(err, s.notStarted(ctx, m.Name, err))
+		}
 	}
 	return s.started(ctx, runtime, answer.(*cadre.MemberView).Name)
 }

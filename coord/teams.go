@@ -162,7 +162,7 @@ func (v *TeamDelete) Run(ctx context.Context, s *Session) (any, error) {
 			return nil, err
 		}
 		if archived {
-			return &Deleted{s.Scope, cadre.Gone}, s.erase(ctx, "team delete")
+			return &Deleted{s.Scope, cadre.Gone}, errors.Join(s.erase(ctx, "team delete"), s.clear(ctx, true))
 		}
 	}
 	if _, _, err := s.change(ctx, "team delete", &cadre.TeamClose{Force: v.Force}); err != nil {
@@ -178,7 +178,15 @@ func (v *TeamDelete) Run(ctx context.Context, s *Session) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Deleted{s.Scope, where}, s.bind(ctx, s.Scope, true)
+	return &Deleted{s.Scope, where}, errors.Join(s.bind(ctx, s.Scope, true), s.clear(ctx, v.Purge))
+}
+
+// clear takes away what is left of the members of a team that is gone.
+func (s *Session) clear(ctx context.Context, erased bool) error {
+	if s.Runtime == nil {
+		return nil
+	}
+	return s.Runtime.Clear(ctx, s, erased)
 }
 
 // erase takes the scope away for good. That it was there, how far its log went

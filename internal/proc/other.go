@@ -19,6 +19,9 @@ func (ID) Alive() bool { return false }
 // Ancestors are not known here.
 func Ancestors() []ID { return nil }
 
+// Tree finds nothing here.
+func Tree(ID, string) []ID { return nil }
+
 // EndTree ends nothing here, where nothing can have been started.
 func EndTree(ID, string, time.Duration) error { return ErrUnsupported }
 

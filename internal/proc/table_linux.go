@@ -177,15 +177,23 @@ func End(find func() []ID, grace time.Duration) error {
 	}
 }
 
+// Tree is a process and all that descends from it, and what bears a mark.
+func Tree(id ID, mark string) []ID {
+	var found []ID
+	if id.Alive() {
+		found = append(under(id.PID), id)
+	}
+	for _, m := range Marked(mark) {
+		if !slices.Contains(found, m) {
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
 // EndTree ends a process and all that descends from it, and what bears a mark.
 func EndTree(id ID, mark string, grace time.Duration) error {
-	return End(func() []ID {
-		var found []ID
-		if id.Alive() {
-			found = append(under(id.PID), id)
-		}
-		return append(found, Marked(mark)...)
-	}, grace)
+	return End(func() []ID { return Tree(id, mark) }, grace)
 }
 
 // subreap makes this process the one that adopts whatever its descendants leave.
