@@ -138,7 +138,7 @@ func mailOf(id cadre.MessageID, to string, e claudefile.Entry) cadre.ForeignMail
 // its reader has read is marked.
 type inboxWanted struct {
 	unread []claudefile.Entry
-	read   map[string]bool // tags of entries that were read
+	read   map[string]bool // tags of entries that were read, or, false, are unread again
 	client bool            // a real client reads this inbox
 }
 
@@ -155,8 +155,12 @@ func (p *pass) inboxWanted(s cadre.Snap, name string) (*inboxWanted, error) {
 		w.unread = append(w.unread, e)
 	}
 	for _, e := range p.since {
-		if m, ok := e.After.(*cadre.Message); ok && m.To == name && m.ReadAt != nil {
-			w.read[tag(m)] = true
+		m, ok := e.After.(*cadre.Message)
+		if !ok || m.To != name {
+			continue
+		}
+		if before, ok := e.Before.(*cadre.Message); m.ReadAt != nil || ok && before.ReadAt != nil {
+			w.read[tag(m)] = m.ReadAt != nil
 		}
 	}
 	return w, nil
@@ -225,8 +229,12 @@ func inboxOf(w *inboxWanted, name string, old []byte) ([]byte, error) {
 	for i := range entries {
 		own, foreign := strings.TrimPrefix(entries[i].MsgID, ownPrefix), string(foreignID(name, entries[i]))
 		there[own], there[foreign] = true, true
-		if (w.read[own] || w.read[foreign]) && !entries[i].Read {
-			entries[i].Read, changed = true, true
+		read, known := w.read[own]
+		if !known {
+			read, known = w.read[foreign]
+		}
+		if known && entries[i].Read != read {
+			entries[i].Read, changed = read, true
 		}
 	}
 	for _, e := range w.unread {

@@ -11,6 +11,7 @@ import (
 
 	"cadre"
 	"cadre/claudefile"
+	"cadre/coord"
 )
 
 // newTeam is a team of ours with a client's member in it.
@@ -243,4 +244,31 @@ func TestAClientsLeadIsNotToldWhatItDid(t *testing.T) {
 		t.Error("an inbox was made for nothing")
 	}
 	w.check()
+}
+
+// Whoever takes back that it read its mail has it unread in its file, too; else the
+// next look at the file would find it read.
+func TestMailThatIsUnreadAgain(t *testing.T) {
+	w := newTeam(t)
+	w.must(&cadre.TeamJoin{Name: "ben"})
+	w.must(&cadre.MsgSend{To: "ben", Text: "hello"})
+	if _, err := w.as("ben", &cadre.MsgAck{}); err != nil {
+		t.Fatal(err)
+	}
+	if e := w.inbox("ben"); len(e) != 1 || !e[0].Read {
+		t.Fatalf("the inbox is %+v", e)
+	}
+	if _, err := w.as("ben", &coord.Undo{}); err != nil {
+		t.Fatal(err)
+	}
+	if e := w.inbox("ben"); len(e) != 1 || e[0].Read {
+		t.Errorf("the inbox is %+v", e)
+	}
+	entries := append(w.inbox("ben"), claudefile.Entry{From: "pane", Text: "and another", Timestamp: claudefile.Timestamp(time.Now())})
+	w.write(w.inboxPath("ben"), string(claudefile.WriteInbox(entries)))
+	for _, m := range w.mail("ben") {
+		if m.ReadAt != nil {
+			t.Errorf("%q is read", m.Text)
+		}
+	}
 }
