@@ -1,10 +1,11 @@
 package cadre
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"maps"
-	"reflect"
 	"slices"
 	"time"
 )
@@ -232,8 +233,13 @@ func (v *TeamApprovals) Answer(s Snap, c Command, _ Receipt) (any, error) {
 	return (&TeamShow{}).Look(s, c)
 }
 
-// sameSettings says whether two images of a team have the same rules.
-func (t *Team) sameSettings(other *Team) bool { return reflect.DeepEqual(t.Settings, other.Settings) }
+// sameSettings says whether two images of a team have the same rules: what would be
+// stored of them is the same.
+func (t *Team) sameSettings(other *Team) bool {
+	mine, _ := json.Marshal(t.Settings) // settings are always JSON
+	theirs, _ := json.Marshal(other.Settings)
+	return bytes.Equal(mine, theirs)
+}
 
 // AsksExpire has the team's policy answer every ask that waited too long. Whoever
 // runs may call it at any time.

@@ -245,3 +245,12 @@ func TestAPlanIsItsMakers(t *testing.T) {
 		t.Errorf("the hint is %q", e.Hint)
 	}
 }
+
+func TestNoHooksAreNoChange(t *testing.T) {
+	w := newTeam(t)
+	for _, hooks := range []map[string][]Hook{nil, {}} {
+		if _, r, err := w.try(operator, &TeamHooks{Hooks: hooks}); err != nil || len(r.Events) != 0 {
+			t.Errorf("%v gives %d events and %v", hooks, len(r.Events), err)
+		}
+	}
+}

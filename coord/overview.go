@@ -158,7 +158,12 @@ func (out *OverviewView) needs(snap cadre.Snap, s *Session) error {
 			return err
 		}
 		answered := ask != nil && ask.State != cadre.AskExpired // or listed itself
-		if answered || m.Kind == cadre.MessageIdle || theirs && m.Kind != cadre.MessageNotice {
+		about, err := snap.Task(m.Task)
+		if err != nil {
+			return err
+		}
+		over := m.Kind == cadre.MessageNotice && about != nil && about.Status == cadre.Completed // whatever it was that Cadre told
+		if answered || over || m.Kind == cadre.MessageIdle || theirs && m.Kind != cadre.MessageNotice {
 			continue
 		}
 		out.Needs = append(out.Needs, Need{fmt.Sprintf("message from %s: %s", m.From, m.Summary), m.SentAt, "cadre msg inbox", m.Message})
