@@ -1,10 +1,12 @@
 package proc
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 )
 
@@ -20,9 +22,11 @@ const (
 type capture struct {
 	file  *os.File
 	limit int64
+	pipes sync.WaitGroup
+
+	mu    sync.Mutex
 	bytes int64
 	last  []byte // the end of everything
-	done  chan struct{}
 	err   error
 
 	printed *atomic.Int64 // counts what comes
@@ -33,26 +37,69 @@ func newCapture(path string, limit int64) (*capture, error) {
 	return &capture{file: f, limit: limit}, err
 }
 
-// pipe gives what the command is to print into.
-func (c *capture) pipe() (*os.File, error) {
+// pipe gives what the command is to print into. Whoever wants its lines gets them.
+func (c *capture) pipe(each func(line string)) (*os.File, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	c.done = make(chan struct{})
-	go func() {
-		defer close(c.done)
+	var to io.Writer = c
+	cut := &cutter{each: each}
+	if each != nil {
+		to = io.MultiWriter(c, cut)
+	}
+	c.pipes.Go(func() {
 		defer r.Close()
-		if _, err := io.Copy(c, r); c.err == nil {
+		_, err := io.Copy(to, r)
+		cut.flush()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.err == nil {
 			c.err = err
 		}
-	}()
+	})
 	return w, nil
+}
+
+// lineLimit is how long a line may be that is handed on.
+const lineLimit = 4 << 20
+
+// cutter cuts what it is given into lines.
+type cutter struct {
+	each func(string)
+	line []byte
+	long bool // this line is past the limit
+}
+
+func (c *cutter) Write(p []byte) (int, error) {
+	for rest := p; len(rest) > 0; {
+		part, after, ended := bytes.Cut(rest, []byte{'\n'})
+		if c.long = c.long || len(c.line)+len(part) > lineLimit; c.long {
+			c.line = nil
+		} else {
+			c.line = append(c.line, part...)
+		}
+		if ended {
+			c.flush()
+		}
+		rest = after
+	}
+	return len(p), nil
+}
+
+// flush hands on what there is of a line.
+func (c *cutter) flush() {
+	if len(c.line) > 0 {
+		c.each(string(c.line))
+	}
+	c.line, c.long = c.line[:0], false
 }
 
 // Write keeps what is to be kept. A full disk costs the output, not the work: it is
 // told with the exit.
 func (c *capture) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if room := c.limit - c.bytes; room > 0 && c.err == nil {
 		_, c.err = c.file.Write(p[:min(room, int64(len(p)))])
 	}
@@ -66,9 +113,7 @@ func (c *capture) Write(p []byte) (int, error) {
 
 // finish waits for the rest of the output, writes its end, and says how it was.
 func (c *capture) finish(e Exit) Exit {
-	if c.done != nil {
-		<-c.done
-	}
+	c.pipes.Wait()
 	c.last = c.last[max(0, len(c.last)-tailKept):]
 	if over := c.bytes - c.limit; over > 0 && c.err == nil {
 		last := c.last[max(0, int64(len(c.last))-over):]

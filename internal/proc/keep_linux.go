@@ -162,16 +162,21 @@ func (k *keeper) start(c *Command, out *capture) (<-chan syscall.WaitStatus, err
 		return nil, err
 	}
 	defer in.Close()
-	printed, err := out.pipe()
+	printed, complained, err := k.outputs(c, out)
 	if err != nil {
 		feed.Close()
 		return nil, err
 	}
 	defer printed.Close()
+	defer complained.Close()
+	path, args := "/bin/sh", []string{"sh", "-c", c.Line}
+	if len(c.Args) > 0 {
+		path, args = c.Args[0], c.Args
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	pid, err := syscall.ForkExec("/bin/sh", []string{"sh", "-c", c.Line}, &syscall.ProcAttr{
-		Dir: c.Dir, Env: c.Env, Files: []uintptr{in.Fd(), printed.Fd(), printed.Fd()}, Sys: &syscall.SysProcAttr{Setsid: true},
+	pid, err := syscall.ForkExec(path, args, &syscall.ProcAttr{
+		Dir: c.Dir, Env: c.Env, Files: []uintptr{in.Fd(), printed.Fd(), complained.Fd()}, Sys: &syscall.SysProcAttr{Setsid: true},
 	})
 	if err != nil {
 		feed.Close()
@@ -193,6 +198,23 @@ func (k *keeper) start(c *Command, out *capture) (<-chan syscall.WaitStatus, err
 	default:
 	}
 	return ended, nil
+}
+
+// outputs gives what a command's standard output and error go to: one pipe, which
+// keeps their order, unless somebody wants the lines of the first.
+func (k *keeper) outputs(c *Command, out *capture) (printed, complained *os.File, err error) {
+	if !c.Lines {
+		printed, err = out.pipe(nil)
+		return printed, printed, err
+	}
+	printed, err = out.pipe(func(line string) { k.say(reply{Line: &line}) })
+	if err != nil {
+		return nil, nil, err
+	}
+	if complained, err = out.pipe(nil); err != nil {
+		printed.Close()
+	}
+	return printed, complained, err
 }
 
 // hasChildren says whether anything is left that was started here.

@@ -23,12 +23,13 @@ type request struct {
 	Stop bool     `json:"stop,omitempty"` // end what runs
 }
 
-// reply is what a keeper says, in the same form. One that is neither ready nor an exit
-// is a heartbeat.
+// reply is what a keeper says, in the same form. One that is neither ready nor a
+// line nor an exit is a heartbeat.
 type reply struct {
-	Ready   bool  `json:"ready,omitempty"`
-	Exit    *Exit `json:"exit,omitempty"`
-	Printed int64 `json:"printed,omitempty"` // by all commands so far, in bytes
+	Ready   bool    `json:"ready,omitempty"`
+	Line    *string `json:"line,omitempty"`
+	Exit    *Exit   `json:"exit,omitempty"`
+	Printed int64   `json:"printed,omitempty"` // by all commands so far, in bytes
 }
 
 // Keepers are the keepers that this process started. There is one of it in a
@@ -55,6 +56,7 @@ type Keeper struct {
 	mu    sync.Mutex // of in
 	in    io.WriteCloser
 	turn  chan struct{} // whoever runs a command has it
+	lines chan string
 	exits chan Exit
 	beats chan struct{}
 	done  chan struct{}
@@ -69,7 +71,7 @@ const readyWithin = 20 * time.Second
 // Start starts a keeper and waits until it is ready.
 func (all *Keepers) Start(o Options) (*Keeper, error) {
 	k := &Keeper{
-		all: all, grace: o.Grace, turn: make(chan struct{}, 1), exits: make(chan Exit, 1), beats: make(chan struct{}, 1), done: make(chan struct{}),
+		all: all, grace: o.Grace, turn: make(chan struct{}, 1), lines: make(chan string), exits: make(chan Exit, 1), beats: make(chan struct{}, 1), done: make(chan struct{}),
 		cmd: &exec.Cmd{
 			Path: "/proc/self/exe", Args: []string{keeperName, o.Label, o.Heartbeat.String(), o.Grace.String()},
 			Env: []string{}, SysProcAttr: OwnSession(), Stderr: os.Stderr,
@@ -121,6 +123,8 @@ func (k *Keeper) listen(out io.Reader, ready chan<- struct{}) {
 		switch {
 		case r.Ready:
 			close(ready)
+		case r.Line != nil:
+			k.lines <- *r.Line // Run is there until the exit
 		case r.Exit != nil:
 			k.exits <- *r.Exit
 		default:
@@ -163,21 +167,22 @@ func (k *Keeper) Run(ctx context.Context, c Command) (Exit, error) {
 	case <-k.done:
 		return Exit{}, k.gone()
 	}
+	c.Lines = c.Each != nil
 	if err := k.tell(request{Run: &c}); err != nil {
 		return Exit{}, err
 	}
 	stop := ctx.Done()
 	for {
 		select {
+		case line := <-k.lines:
+			c.Each(line)
 		case exit := <-k.exits:
 			return exit, nil
 		case <-k.done:
 			return Exit{}, k.gone()
 		case <-stop:
 			stop = nil
-			if err := k.tell(request{Stop: true}); err != nil {
-				return Exit{}, err
-			}
+			_ = k.tell(request{Stop: true}) // one that does not listen is about to end
 		}
 	}
 }

@@ -28,12 +28,18 @@ func (id ID) String() string { return fmt.Sprintf("%d-%s", id.PID, id.Start) }
 
 // Command is what a keeper is to run.
 type Command struct {
-	Line   string   `json:"line"` // for the shell
+	Line   string   `json:"line,omitempty"` // for the shell
+	Args   []string `json:"args,omitempty"` // or a program, by its path, and its arguments
 	Dir    string   `json:"dir"`
 	Env    []string `json:"env"`
 	Input  string   `json:"input,omitempty"` // what it reads from standard input
 	Output string   `json:"output"`          // the file that gets what it prints
 	Limit  int64    `json:"limit"`           // how much of that is kept, besides the end
+
+	// Each gets every line of standard output as it is printed, without those that
+	// are longer than lineLimit. It is called by the goroutine that runs the command.
+	Each  func(line string) `json:"-"`
+	Lines bool              `json:"lines,omitempty"` // there is somebody who wants them
 }
 
 // Exit is how a command ended.

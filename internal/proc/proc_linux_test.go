@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -331,5 +332,20 @@ func TestACancelledCommandDoesNotEndTheNext(t *testing.T) {
 		if exit := run(t, k, line(t, "sleep 0.001")); !exit.OK() {
 			t.Fatalf("round %d: the next command: %+v", i, exit)
 		}
+	}
+}
+
+func TestLinesAreHandedOnAsTheyCome(t *testing.T) {
+	k := start(t, time.Second)
+	c := line(t, "")
+	c.Args = []string{"/bin/sh", "-c", `echo "$0"; echo aside >&2; echo; head -c 5000000 /dev/zero; printf '\n\377\nthe end'`, "it's $HOME"}
+	var got []string
+	c.Each = func(line string) { got = append(got, line) }
+	exit := run(t, k, c)
+	if want := []string{"it's $HOME", "\ufffd", "the end"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if kept, err := os.ReadFile(c.Output); err != nil || !exit.OK() || !bytes.Contains(kept, []byte("aside\n")) {
+		t.Errorf("%v, %v: standard error is not kept", exit, err)
 	}
 }
