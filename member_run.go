@@ -1,6 +1,7 @@
 package cadre
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -33,6 +34,34 @@ func (v *MemberStarted) Decide(s Snap, c Command) ([]Event, error) {
 
 // Answer gives the member.
 func (v *MemberStarted) Answer(s Snap, c Command, _ Receipt) (any, error) { return s.Member(v.Name) }
+
+// MemberKnown says what is known of the program that runs a member: the session in
+// which it can go on, the model and the mode that it really has, and that it was told
+// its prompt. What is not said stays as it was.
+type MemberKnown struct {
+	Name, Session, Model, Mode string
+	Told                       bool
+}
+
+// Decide records it.
+func (v *MemberKnown) Decide(s Snap, c Command) ([]Event, error) {
+	d := newDraft(s, c)
+	m, err := d.recipient(v.Name)
+	if err != nil {
+		return nil, err
+	}
+	next := m.Clone()
+	next.Session, next.Told = cmp.Or(v.Session, m.Session), v.Told || m.Told
+	next.Model, next.Mode = cmp.Or(v.Model, m.Model), cmp.Or(v.Mode, m.Mode)
+	if *next == *m {
+		return nil, nil
+	}
+	d.put(m, next)
+	return d.finish()
+}
+
+// Answer gives the member.
+func (v *MemberKnown) Answer(s Snap, c Command, _ Receipt) (any, error) { return s.Member(v.Name) }
 
 // MemberGone says that the process of a member is gone. For one that was to live it
 // is a death: everything it had goes back, and the lead is told, in one commit. Said
@@ -251,8 +280,8 @@ func (v *TaskFail) Decide(s Snap, c Command) ([]Event, error) {
 		if err := t.fenced(v.Fence); err != nil {
 			return err
 		}
-		if t.Owner != d.me || t.Status != InProgress && !(v.Final && t.Status == Pending) {
-			return refuse(RuleFence, "task %s is not held by %s any more", t.ID, d.me).hint("cadre task show %s", t.ID)
+		if err := d.holds(t); err != nil {
+			return err
 		}
 		attempt, why := t.Attempts+1, fmt.Sprintf("task %s was given out %d times and never finished", t.ID, t.Attempts+1)
 		if v.Final {
@@ -267,6 +296,40 @@ func (v *TaskFail) Decide(s Snap, c Command) ([]Event, error) {
 
 // Answer gives the task.
 func (v *TaskFail) Answer(s Snap, c Command, _ Receipt) (any, error) { return s.viewTask(v.ID) }
+
+// holds refuses somebody who does not have an open task any more.
+func (d *draft) holds(t *Task) error {
+	if t.Owner != d.me || !t.Open() {
+		return refuse(RuleFence, "task %s is not held by %s any more", t.ID, d.me).hint("cadre task show %s", t.ID)
+	}
+	return nil
+}
+
+// TaskDefer puts a task off: it is pending again and stays its member's, and that was
+// no attempt.
+type TaskDefer struct {
+	ID    TaskID
+	Fence uint64
+}
+
+// Decide puts it off.
+func (v *TaskDefer) Decide(s Snap, c Command) ([]Event, error) {
+	return decideOn(s, c, v.ID, nil, func(d *draft, t *Task) error {
+		if err := t.fenced(v.Fence); err != nil {
+			return err
+		}
+		if err := d.holds(t); err != nil {
+			return err
+		}
+		next := t.Clone()
+		next.back(d)
+		next.Owner = d.me
+		return d.putTask(t, next)
+	})
+}
+
+// Answer gives the task.
+func (v *TaskDefer) Answer(s Snap, c Command, _ Receipt) (any, error) { return s.viewTask(v.ID) }
 
 // Running says whose process one is; only in the Host scope. It is how a command
 // that runs inside a member is known to.

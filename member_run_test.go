@@ -229,3 +229,43 @@ func TestOnlyOnesOwnMailIsDelivered(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatIsKnownOfAMember(t *testing.T) {
+	w := spawned(t, "ann")
+	w.must(Self, &MemberKnown{Name: "ann", Session: "s1", Model: "large"})
+	w.must(Self, &MemberKnown{Name: "ann", Mode: "bold", Told: true})
+	m := w.member("ann")
+	if m.Session != "s1" || m.Model != "large" || m.Mode != "bold" || !m.Told || m.Requested.Model != "" {
+		t.Errorf("%+v, asked for %+v", m, m.Requested)
+	}
+	head := w.state.Head()
+	w.must(Self, &MemberKnown{Name: "ann", Session: "s1"})
+	if got := w.state.Head(); got != head {
+		t.Errorf("the same again is %v after %v", got, head)
+	}
+}
+
+func TestATaskIsPutOff(t *testing.T) {
+	w := spawned(t, "ann", "ben")
+	id := w.add("x")
+	w.must(as("ann"), &TaskNext{Claim: true, Lease: time.Minute})
+	before := w.task(id)
+	w.refused(RuleFence, as("ann"), &TaskDefer{ID: id, Fence: before.Fence + 1})
+	w.refused(RuleFence, as("ben"), &TaskDefer{ID: id, Fence: before.Fence})
+	w.must(as("ann"), &TaskDefer{ID: id, Fence: before.Fence})
+	if got := w.task(id); got.Status != Pending || got.Owner != "ann" || got.Attempts != 0 || got.Lease != nil || got.Fence <= before.Fence {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestACompletedTaskNeedsNoRenewal(t *testing.T) {
+	w := spawned(t, "ann", "ben")
+	id := w.add("x")
+	w.must(as("ann"), &TaskNext{Claim: true, Lease: time.Minute})
+	w.must(as("ann"), &TaskDone{ID: id})
+	w.must(as("ann"), &TaskRenew{ID: id, Fence: w.task(id).Fence, Lease: time.Minute})
+	if got := w.task(id); got.Status != Completed || got.Lease != nil {
+		t.Errorf("%+v", got)
+	}
+	w.refused(RuleFence, as("ben"), &TaskRenew{ID: id, Lease: time.Minute})
+}

@@ -13,6 +13,7 @@ type Settings struct {
 	Mode    string  `json:"mode,omitempty"`
 	CWD     string  `json:"cwd,omitempty"`
 	Prompt  string  `json:"prompt,omitempty"`
+	Run     string  `json:"run,omitempty"`
 
 	Isolation Isolation `json:"isolation,omitempty"`
 }
@@ -28,6 +29,7 @@ const IsolationWorktree Isolation = "worktree"
 type MemberSpawn struct {
 	Name        string   `json:"name" arg:"NAME" help:"the name it gets"`
 	Backend     Backend  `json:"backend,omitempty" help:"what runs it" default:"shell"`
+	Run         string   `json:"run,omitempty" help:"what a command member runs for each task; its prompt stands where {prompt} does, or is on standard input"`
 	Prompt      string   `json:"prompt,omitempty" help:"what it is told at the start"`
 	Tasks       []TaskID `json:"tasks,omitempty" help:"tasks that are its own from the start"`
 	CWD         string   `json:"cwd,omitempty" help:"the folder it works in; this one without"`
@@ -68,7 +70,7 @@ func (v *MemberSpawn) Decide(s Snap, c Command) ([]Event, error) {
 	}
 	m := &Member{
 		Name: v.Name, Role: RoleTeammate, AgentType: v.AgentType, Model: v.Model, Mode: v.Mode, Prompt: v.Prompt, Description: v.Description,
-		PlanMode: v.PlanMode, CWD: v.Folder, Backend: v.Backend, State: StateStarting, Evidence: "spawned by " + d.me,
+		PlanMode: v.PlanMode, CWD: v.Folder, Backend: v.Backend, Run: v.Run, State: StateStarting, Evidence: "spawned by " + d.me,
 		Worktree: v.Worktree, Requested: v.Settings(),
 	}
 	if err := d.join(m); err != nil {
@@ -84,7 +86,7 @@ func (v *MemberSpawn) Decide(s Snap, c Command) ([]Event, error) {
 
 // Settings are what is asked for.
 func (v *MemberSpawn) Settings() *Settings {
-	return &Settings{Backend: v.Backend, Model: v.Model, Mode: v.Mode, CWD: v.CWD, Prompt: v.Prompt, Isolation: v.Isolation}
+	return &Settings{Backend: v.Backend, Model: v.Model, Mode: v.Mode, CWD: v.CWD, Prompt: v.Prompt, Run: v.Run, Isolation: v.Isolation}
 }
 
 func (v *MemberSpawn) check() error {
@@ -97,7 +99,7 @@ func (v *MemberSpawn) check() error {
 	if (v.Isolation == IsolationWorktree) != (v.Worktree != nil) {
 		return refuse(RuleValue, "a member in a worktree of its own needs one, and no other has one")
 	}
-	return firstRefusal(CheckMemberName(v.Name), checkText("prompt", v.Prompt, MaxDescription), checkText("description", v.Description, MaxDescription),
+	return firstRefusal(CheckMemberName(v.Name), checkText("prompt", v.Prompt, MaxDescription), checkText("command", v.Run, MaxDescription), checkText("description", v.Description, MaxDescription),
 		checkText("agent type", v.AgentType, MaxSubject), checkText("model", v.Model, MaxSubject), checkText("mode", v.Mode, MaxSubject), checkText("folder", v.Folder, 4*MaxSubject))
 }
 

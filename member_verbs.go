@@ -230,7 +230,7 @@ func (v *MemberLeave) Answer(s Snap, c Command, r Receipt) (any, error) {
 
 // MemberReport says what a member is doing: the member itself, or the lead.
 type MemberReport struct {
-	State    MemberState `json:"state" arg:"STATE" help:"working, waiting, idle or stalled"`
+	State    MemberState `json:"state" arg:"STATE" help:"working, waiting, idle, rate-limited or stalled"`
 	Name     string      `json:"name,omitempty" help:"who; yourself without"`
 	Evidence string      `json:"evidence,omitempty" help:"how one can tell"`
 }
@@ -241,8 +241,8 @@ func (v *MemberReport) Decide(s Snap, c Command) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !slices.Contains([]MemberState{StateWorking, StateWaiting, StateIdle, StateStalled}, v.State) {
-		return nil, refuse(RuleValue, "%q is not a state that can be reported: use working, waiting, idle or stalled", clip(string(v.State), 40))
+	if !slices.Contains([]MemberState{StateWorking, StateWaiting, StateIdle, StateRateLimited, StateStalled}, v.State) {
+		return nil, refuse(RuleValue, "%q is not a state that can be reported: use working, waiting, idle, rate-limited or stalled", clip(string(v.State), 40))
 	}
 	if err := checkText("evidence", v.Evidence, MaxSubject); err != nil {
 		return nil, err

@@ -57,7 +57,7 @@ func (m *Message) index(add func(Index, string)) {
 	} else if m.ReadAt == nil {
 		add(IndexUnread, joinKey(m.To, seqKey(m.N)))
 	}
-	if m.Kind == MessagePlain || m.Kind == MessageBroadcast { // what its sender chose to say
+	if m.Said() {
 		add(IndexSent, joinKey(m.From, timeKey(m.SentAt), seqKey(m.N)))
 	}
 }
@@ -67,6 +67,9 @@ func (m *Message) Clone() *Message {
 	c := *m
 	return &c
 }
+
+// Said tells what its sender chose to say from what only tells of something else.
+func (m *Message) Said() bool { return m.Kind == MessagePlain || m.Kind == MessageBroadcast }
 
 // State is the furthest state that the message reached.
 func (m *Message) State() string {

@@ -73,9 +73,12 @@ const (
 type Backend string
 
 const (
-	BackendHand   Backend = "hand"   // driven by hand, through --as: nothing runs it
-	BackendClient Backend = "client" // a session of a real client
-	BackendShell  Backend = "shell"  // runs the command of each task
+	BackendHand    Backend = "hand"    // driven by hand, through --as: nothing runs it
+	BackendClient  Backend = "client"  // a session of a real client
+	BackendShell   Backend = "shell"   // runs the command of each task
+	BackendCommand Backend = "command" // runs a command of its own for each task
+	BackendClaude  Backend = "claude"  // runs Claude Code, without a terminal
+	BackendCodex   Backend = "codex"   // runs Codex, without a terminal
 )
 
 // Supervised says whether Cadre itself runs such a member.
@@ -110,11 +113,13 @@ type Member struct {
 	CWD         string      `json:"cwd,omitempty"`
 	Worktree    *Worktree   `json:"worktree,omitempty"`
 	Backend     Backend     `json:"backend,omitempty"`
+	Run         string      `json:"run,omitempty"` // the command of a command member
 	Host        string      `json:"host,omitempty"`
 	Process     *Process    `json:"process,omitempty"`
 	Requested   *Settings   `json:"requested,omitempty"`
 	Session     string      `json:"session,omitempty"`
-	N           uint64      `json:"n"` // the sequence number it joined at
+	Told        bool        `json:"told,omitempty"` // one that Cadre runs was told its prompt
+	N           uint64      `json:"n"`              // the sequence number it joined at
 	JoinedAt    time.Time   `json:"joinedAt"`
 	State       MemberState `json:"state"`
 	Since       time.Time   `json:"since"`

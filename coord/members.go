@@ -65,7 +65,7 @@ func (v *MemberSpawn) Run(ctx context.Context, s *Session) (any, error) {
 		v.Folder = filepath.Join(s.CWD, v.CWD)
 	}
 	wanted := &cadre.Member{
-		Name: v.Name, Backend: v.Backend, Prompt: v.Prompt, Model: v.Model, Mode: v.Mode, AgentType: v.AgentType, PlanMode: v.PlanMode, CWD: v.Folder,
+		Name: v.Name, Backend: v.Backend, Run: v.MemberSpawn.Run, Prompt: v.Prompt, Model: v.Model, Mode: v.Mode, AgentType: v.AgentType, PlanMode: v.PlanMode, CWD: v.Folder,
 	}
 	if no := runtime.Check(wanted); len(no) > 0 {
 		return nil, cadre.Refuse(cadre.RuleValue, "cadre member spawn --help", "%s cannot be spawned with: %s", v.Name, strings.Join(no, "; "))
