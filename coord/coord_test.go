@@ -92,6 +92,7 @@ func TestIdentify(t *testing.T) {
 		"cadre session":      {map[string]string{"CADRE_SESSION": "bbbb-2", "CLAUDE_CODE_SESSION_ID": "aaaa-1"}, cadre.ActorSession, "bbbb-2"},
 		"claude without id":  {map[string]string{"CLAUDECODE": "1"}, cadre.ActorGuest, ""},
 		"codex":              {map[string]string{"CODEX_SANDBOX": "seatbelt"}, cadre.ActorGuest, ""},
+		"set up for codex":   {map[string]string{"CODEX_HOME": "/srv/codex", "CODEX_API_KEY": "x"}, cadre.ActorOperator, ""},
 		"gemini":             {map[string]string{"GEMINI_CLI": "1"}, cadre.ActorGuest, ""},
 		"an empty mark":      {map[string]string{"CLAUDECODE": ""}, cadre.ActorOperator, ""},
 		"unrelated variable": {map[string]string{"CLAUDE_CONFIG_DIR": "/x"}, cadre.ActorOperator, ""},

@@ -29,10 +29,18 @@ var agentMarks = []string{"CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CADRE_SESSION
 
 const agentPrefix = "CODEX_"
 
+// agentSettings begin as marks do, and are what a person tells an agent.
+var agentSettings = []string{"CODEX_HOME", "CODEX_API_KEY"}
+
+// marks says whether a variable is one that an agent sets.
+func marks(name string) bool {
+	return slices.Contains(agentMarks, name) || strings.HasPrefix(name, agentPrefix) && !slices.Contains(agentSettings, name)
+}
+
 // inAgent says whether an agent's shell started this process.
 func (p Place) inAgent() bool {
 	for k, v := range p.Env {
-		if v != "" && (slices.Contains(agentMarks, k) || strings.HasPrefix(k, agentPrefix)) {
+		if v != "" && marks(k) {
 			return true
 		}
 	}
@@ -53,7 +61,7 @@ func Nameless(env []string) []string {
 	own := []string{"CADRE_TOKEN", "CADRE_SCOPE", "CLAUDE_CODE_TASK_LIST_ID", "CLAUDE_CODE_TEAM_NAME", "CLAUDE_CODE_AGENT_ID", "CLAUDE_CODE_AGENT_TYPE"}
 	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
 		k, _, _ := strings.Cut(kv, "=")
-		return slices.Contains(own, k) || slices.Contains(agentMarks, k) || strings.HasPrefix(k, agentPrefix)
+		return slices.Contains(own, k) || marks(k)
 	})
 }
 
