@@ -75,7 +75,11 @@ func TestAPlanThatIsRefusedNeedsAPerson(t *testing.T) {
 	if got.ID != id || got.Status != Pending || w.task(id).Lease != nil {
 		t.Fatalf("%+v", got)
 	}
-	w.refused(RuleFence, as("ann"), &TaskFail{ID: id, Result: "it did not even begin"})
+	w.must(as("ann"), &TaskFail{ID: id, Fence: got.Fence, Result: "it could not even make a plan"})
+	if got := w.task(id); got.Attempts != 1 || got.Owner != "" {
+		t.Errorf("%+v", got)
+	}
+	got = w.must(as("ann"), &TaskNext{Claim: true, Runs: true, Lease: time.Minute}).(*TaskView)
 	w.must(as("ann"), &TaskFail{ID: id, Fence: got.Fence, Final: true, Result: "its plan was not approved"})
 	if got := w.task(id); !got.has(FlagPerson) || got.Owner != "" || got.Attempts != DefaultAttempts {
 		t.Errorf("%+v", got)

@@ -19,6 +19,7 @@ type Backend interface {
 	Check(*cadre.Member) []string
 
 	// RunsOnly says that such members can do only tasks that have a command to run.
+	// All others think: they also answer their mail, and make plans.
 	RunsOnly() bool
 
 	// Start starts a worker, which is ready when it is returned.
@@ -33,6 +34,10 @@ type Spec struct {
 	Env       []string      // what its processes get, and no more
 	Heartbeat time.Duration // how often it shows that it is alive
 	Grace     time.Duration // how long it may take to end by itself
+
+	// Known is called as soon as something is known of the program behind the worker:
+	// the session in which another worker could go on, its model, its mode.
+	Known func(session, model, mode string)
 }
 
 // Worker is one running member. It does one task at a time.
@@ -41,8 +46,10 @@ type Worker interface {
 	Process() cadre.Process
 
 	// Do works on a task until it is done, failed, or the context ends, which ends
-	// the work and all that was started for it. An error means that the worker
-	// itself is not there any more.
+	// the work and all that was started for it. One that is still pending is only to
+	// be planned: the summary is the plan. Without a task a worker that thinks reads
+	// what it was told; where that is nothing, it does nothing. An error means that
+	// the worker itself is not there any more.
 	Do(context.Context, *cadre.TaskView) (Outcome, error)
 
 	// Tell hands a message over. It does not wait for an answer, and the same
@@ -70,8 +77,14 @@ type Worker interface {
 // that it can be found when both the worker and its supervisor were killed.
 func Mark(p cadre.Process) string { return fmt.Sprintf("CADRE_PROCESS=%d-%s", p.PID, p.Start) }
 
-// Outcome is what came of a task.
+// Outcome is what came of a task, or of reading mail.
 type Outcome struct {
 	OK      bool
 	Summary string
+	Read    []cadre.MessageID // the messages that were a part of it; nobody need tell them again
+
+	// Limited says that whoever the worker depends on lets it do no more for now, and
+	// Until when that will be over, if it is known. It was no attempt at the task.
+	Limited bool
+	Until   time.Time
 }

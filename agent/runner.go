@@ -30,6 +30,9 @@ type runner struct {
 	state   cadre.MemberState
 	because string       // why it has nothing to do, if that is more than that nothing is ready
 	said    atomic.Int64 // what it did itself through some door
+	free    bool         // there was nothing to hand to it
+	told    bool         // its prompt
+	limited int          // how often in a row its provider let it do nothing
 	since   cadre.Seq    // what happened up to here is about an earlier run
 
 	ctx    context.Context // ends when the member is to end
@@ -39,6 +42,7 @@ type runner struct {
 	given  chan handed      // what it was handed
 	none   chan struct{}    // there was nothing to hand to it
 	asked  chan cadre.AskID // it was asked to shut down
+	due    atomic.Bool      // it is to have a turn without a task
 	mu     sync.Mutex
 	task   cadre.TaskID // what it works on, under which claim, and how to end that
 	fence  uint64
@@ -54,7 +58,7 @@ func newRunner(v *Supervisor, m *cadre.Member, since cadre.Seq) *runner {
 	self.Actor = cadre.Actor{Kind: cadre.ActorMember, Name: m.Name, Scope: v.Scope, Role: m.Role, Joined: m.N, Proof: cadre.ProofProcess}
 	self.Door, self.CWD = "agent", m.CWD
 	r := &runner{
-		v: v, member: m, since: since, backend: v.Backends[m.Backend], self: &self, wake: make(chan struct{}, 1), mail: make(chan struct{}, 1),
+		v: v, member: m, since: since, told: m.Told, backend: v.Backends[m.Backend], self: &self, wake: make(chan struct{}, 1), mail: make(chan struct{}, 1),
 		given: make(chan handed, 1), none: make(chan struct{}, 1), asked: make(chan cadre.AskID, 1), refused: map[string]string{},
 	}
 	r.ctx, r.stop = context.WithCancelCause(context.Background())
@@ -96,10 +100,11 @@ func (r *runner) begin(ctx context.Context) error {
 	id := r.member.Name + "@" + string(r.v.Scope)
 	env := append(r.v.Env[:len(r.v.Env):len(r.v.Env)], "CADRE_SCOPE="+string(r.v.Scope), "CLAUDE_CODE_TEAM_NAME="+string(r.v.Scope),
 		"CLAUDE_CODE_AGENT_ID="+id, "CLAUDE_CODE_AGENT_TYPE="+r.member.AgentType)
-	r.worker, err = r.backend.Start(Spec{Scope: r.v.Scope, Member: r.member, Dir: dir, Env: env, Heartbeat: r.v.Heartbeat, Grace: r.v.Grace})
+	r.worker, err = r.backend.Start(Spec{Scope: r.v.Scope, Member: r.member, Dir: dir, Env: env, Heartbeat: r.v.Heartbeat, Grace: r.v.Grace, Known: r.known})
 	if err != nil {
 		return err
 	}
+	r.due.Store(!r.backend.RunsOnly() && r.member.Prompt != "" && !r.told)
 	if err = r.v.record(ctx, r.running(), false); err == nil {
 		host, _ := os.Hostname() // only shown
 		_, err = r.v.system().Do(ctx, "member started", &cadre.MemberStarted{Name: r.member.Name, Process: r.worker.Process(), Host: host})
@@ -114,6 +119,17 @@ func (r *runner) begin(ctx context.Context) error {
 
 func (r *runner) running() *cadre.Running {
 	return &cadre.Running{Process: r.worker.Process(), Scope: r.v.Scope, Member: r.member.Name, Joined: r.member.N}
+}
+
+// known records what is known of the program behind the worker.
+func (r *runner) known(session, model, mode string) {
+	r.note(&cadre.MemberKnown{Name: r.member.Name, Session: session, Model: model, Mode: mode})
+}
+
+func (r *runner) note(v *cadre.MemberKnown) {
+	if _, err := r.v.system().Do(r.ctx, "member known", v); err != nil && r.ctx.Err() == nil {
+		r.v.warn("%s: %v", r.member.Name, err)
+	}
 }
 
 // say writes something that only goes wrong with the store.
@@ -167,10 +183,11 @@ func (r *runner) lost(task cadre.TaskID, fence uint64) {
 	}
 }
 
-// deliver hands over the member's mail whenever there is some.
+// deliver hands over the member's mail whenever there is some. What an earlier worker
+// was told and did not read is told again.
 func (r *runner) deliver() {
-	for {
-		if err := r.deliverAll(); err != nil && r.ctx.Err() == nil && !errors.Is(err, cadre.ErrForbidden) { // forbidden: it just left
+	for first := true; ; first = false {
+		if err := r.deliverAll(first); err != nil && r.ctx.Err() == nil && !errors.Is(err, cadre.ErrForbidden) { // forbidden: it just left
 			r.v.warn("mail for %s: %v", r.member.Name, err)
 		}
 		select {
@@ -181,14 +198,14 @@ func (r *runner) deliver() {
 	}
 }
 
-func (r *runner) deliverAll() error {
+func (r *runner) deliverAll(again bool) error {
 	var mail []*cadre.Message
 	err := r.v.Store.View(r.ctx, r.v.Scope, func(snap cadre.Snap) error {
 		for m, err := range snap.Unread(r.member.Name) {
 			if err != nil {
 				return err
 			}
-			if m.DeliveredAt == nil {
+			if m.DeliveredAt == nil || again {
 				mail = append(mail, m)
 			}
 		}
@@ -203,6 +220,10 @@ func (r *runner) deliverAll() error {
 			return err
 		}
 		told.IDs = append(told.IDs, m.ID)
+		if m.Said() && !r.backend.RunsOnly() {
+			r.due.Store(true)
+			poke(r.wake)
+		}
 	}
 	_, err = r.self.Do(r.ctx, "msg deliver", told)
 	return err

@@ -21,6 +21,7 @@ const (
 	DefaultGrace     = 5 * time.Second
 	DefaultDeadline  = 30 * time.Second
 	DefaultStall     = 10 * time.Minute
+	DefaultRetry     = time.Minute
 )
 
 // Options are how a supervisor works. Times that are not set get their defaults.
@@ -33,6 +34,7 @@ type Options struct {
 	Grace     time.Duration // between asking processes to end and killing them
 	Deadline  time.Duration // for a member that was asked to shut down
 	Stall     time.Duration // without any progress, before a member counts as stalled
+	Retry     time.Duration // how long a member waits whose provider lets it do nothing, at first
 	Limit     int           // members that run at the same time; 0 is no limit
 	Stagger   time.Duration // between the starts of two members
 	Leave     bool          // end when there is no member any more
@@ -60,7 +62,7 @@ func NewSupervisor(s *coord.Session, o Options) *Supervisor {
 	for _, d := range []struct {
 		set   *time.Duration
 		usual time.Duration
-	}{{&o.Heartbeat, DefaultHeartbeat}, {&o.Lease, DefaultLease}, {&o.Grace, DefaultGrace}, {&o.Deadline, DefaultDeadline}, {&o.Stall, DefaultStall}} {
+	}{{&o.Heartbeat, DefaultHeartbeat}, {&o.Lease, DefaultLease}, {&o.Grace, DefaultGrace}, {&o.Deadline, DefaultDeadline}, {&o.Stall, DefaultStall}, {&o.Retry, DefaultRetry}} {
 		if *d.set <= 0 {
 			*d.set = d.usual
 		}

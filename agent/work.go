@@ -22,6 +22,12 @@ func (r *runner) loop() {
 			return
 		}
 		t, err := r.next()
+		if errors.Is(err, errNothing) && r.due.Load() && (r.free || !r.v.settings().Dispatched()) {
+			if r.free = false; !r.think() {
+				return
+			}
+			continue
+		}
 		if err != nil {
 			again := time.Duration(1<<63 - 1)
 			if !errors.Is(err, errNothing) && !errors.Is(err, cadre.ErrForbidden) && r.ctx.Err() == nil { // forbidden: it just left
@@ -95,7 +101,10 @@ func (r *runner) rest(most time.Duration) (*cadre.TaskView, bool) {
 			return nil, false
 		case <-r.worker.Beats():
 		case <-r.none:
-			r.idle()
+			if r.idle(); r.due.Load() {
+				r.free = true
+				return nil, true
+			}
 		case h := <-r.given:
 			return r.accept(h), true
 		case <-r.wake:
@@ -145,8 +154,8 @@ type ended struct {
 // work does one task and says what came of it. It says whether the worker is still
 // there.
 func (r *runner) work(t *cadre.TaskView) bool {
-	if t.Status != cadre.InProgress {
-		r.plan(t)
+	if t.Status != cadre.InProgress && r.backend.RunsOnly() {
+		r.plan(t, shown(t))
 		return true
 	}
 	ctx, cancel := context.WithCancel(r.ctx)
@@ -158,12 +167,15 @@ func (r *runner) work(t *cadre.TaskView) bool {
 	r.report(cadre.StateWorking, "took task "+string(t.ID))
 	done := make(chan ended, 1)
 	go func() {
+		r.due.Store(false)
 		out, err := r.worker.Do(ctx, t)
 		done <- ended{out, err}
 	}()
 	out := r.attend(t, cancel, done)
 	r.mu.Lock()
-	r.cancel = nil
+	if r.cancel = nil; t.Status != cadre.InProgress {
+		r.task = "" // it comes again under the same claim
+	}
 	r.mu.Unlock()
 	if out.err != nil || r.ctx.Err() != nil {
 		return false
@@ -173,19 +185,33 @@ func (r *runner) work(t *cadre.TaskView) bool {
 		r.because = fmt.Sprintf("interrupted: task %s is not its own any more", t.ID)
 		return true
 	}
-	r.finish(t, out.Outcome)
+	r.read(out.Outcome)
+	switch {
+	case out.Limited:
+		r.do("task defer", &cadre.TaskDefer{ID: t.ID, Fence: t.Fence})
+		return r.pause(out.Outcome)
+	case out.OK && t.Status != cadre.InProgress:
+		r.plan(t, out.Summary)
+	default:
+		r.finish(t, out.Outcome)
+	}
 	return true
 }
 
-// plan asks for the approval without which a task cannot be started. What was refused
-// is not asked for again: then a person has to look at the task.
-func (r *runner) plan(t *cadre.TaskView) {
+// shown is the plan of a member that only runs commands: the task as it is.
+func shown(t *cadre.TaskView) string {
 	text := t.Subject
 	for _, more := range []string{t.Description, t.Run} {
 		if more != "" {
 			text += "\n\n" + more
 		}
 	}
+	return text
+}
+
+// plan asks for the approval without which a task cannot be started. What was refused
+// is not asked for again: then a person has to look at the task.
+func (r *runner) plan(t *cadre.TaskView, text string) {
 	text = strings.ToValidUTF8(text[:min(len(text), cadre.MaxMessage)], "")
 	r.mu.Lock()
 	no, refused := r.refused[cadre.Digest(text)]
@@ -236,7 +262,7 @@ func (r *runner) attend(t *cadre.TaskView, lost func(), done <-chan ended) ended
 			} else if r.state == cadre.StateStalled {
 				r.report(cadre.StateWorking, fmt.Sprintf("task %s goes on", t.ID))
 			}
-			if time.Since(renewed) < r.v.Heartbeat/2 {
+			if time.Since(renewed) < r.v.Heartbeat/2 || t.Status != cadre.InProgress { // a claim to plan has no end
 				continue
 			}
 			_, err := r.self.Do(r.ctx, "task renew", &cadre.TaskRenew{ID: t.ID, Fence: t.Fence, Lease: r.v.Lease})

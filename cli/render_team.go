@@ -202,6 +202,7 @@ func (pg *page) member(m *cadre.MemberView) {
 		{"model", m.Model},
 		{"mode", m.Mode},
 		{"runs by", string(m.Backend)},
+		{"command", m.Run},
 		{"host", m.Host},
 		{"folder", m.CWD},
 		{"worktree", tree.Path},
@@ -239,7 +240,7 @@ func asked(r *cadre.Settings) string {
 		return ""
 	}
 	var parts []string
-	for _, s := range [][2]string{{"backend", string(r.Backend)}, {"model", r.Model}, {"mode", r.Mode}, {"folder", r.CWD}, {"isolation", string(r.Isolation)}} {
+	for _, s := range [][2]string{{"backend", string(r.Backend)}, {"model", r.Model}, {"mode", r.Mode}, {"command", r.Run}, {"folder", r.CWD}, {"isolation", string(r.Isolation)}} {
 		if s[1] != "" {
 			parts = append(parts, s[0]+" "+s[1])
 		}

@@ -4,14 +4,17 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"cadre"
 	"cadre/agent"
+	agentcommand "cadre/agent/command"
 	"cadre/agent/shell"
 	"cadre/coord"
 	"cadre/internal/flock"
@@ -25,12 +28,36 @@ type supervisors struct{ *program }
 
 var _ coord.Runtime = supervisors{}
 
+// backends are those that there are. Those that only check settings need no keepers.
+func (r supervisors) backends(k *proc.Keepers) map[cadre.Backend]agent.Backend {
+	all := map[cadre.Backend]agent.Backend{cadre.BackendShell: shell.Backend{Keepers: k}}
+	for name, recipe := range agentcommand.Recipes() {
+		all[name] = agentcommand.Backend{Keepers: k, Recipe: recipe, Env: r.environ}
+	}
+	return all
+}
+
 // Check lists the settings that the member's backend cannot honour.
 func (r supervisors) Check(m *cadre.Member) []string {
-	if m.Backend != cadre.BackendShell {
-		return []string{fmt.Sprintf("backend: there is no %q, only shell", m.Backend)}
+	all := r.backends(nil)
+	backend := all[m.Backend]
+	if backend == nil {
+		return []string{fmt.Sprintf("backend: there is no %q, only %s", m.Backend, join(slices.Sorted(maps.Keys(all))))}
 	}
-	return shell.Backend{}.Check(m)
+	return backend.Check(m)
+}
+
+// environment is what members get: this program is the last place where they look for
+// others, so that there is always a cadre to type.
+func (r supervisors) environment() ([]string, error) {
+	self, err := os.Executable()
+	env := worktree.Clean(r.environ)
+	for i, kv := range env {
+		if path, is := strings.CutPrefix(kv, "PATH="); is {
+			env[i] = "PATH=" + path + string(os.PathListSeparator) + filepath.Dir(self)
+		}
+	}
+	return env, err
 }
 
 // file names a file of a team's supervisor.
@@ -141,9 +168,12 @@ func (r supervisors) Serve(ctx context.Context, s *coord.Session, v *coord.Up) e
 	if err != nil {
 		return err
 	}
+	env, err := r.environment()
+	if err != nil {
+		return err
+	}
 	options := agent.Options{
-		Backends: map[cadre.Backend]agent.Backend{cadre.BackendShell: shell.Backend{Keepers: keepers}},
-		Dir:      output, Env: worktree.Clean(r.environ), Limit: v.Limit, Stagger: v.Stagger, Leave: v.Leave,
+		Backends: r.backends(keepers), Dir: output, Env: env, Limit: v.Limit, Stagger: v.Stagger, Leave: v.Leave,
 		Heartbeat: v.Heartbeat, Lease: v.Lease, Stall: v.Stall, Deadline: v.Deadline,
 	}
 	for first := true; ; first = false {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -87,6 +88,7 @@ func Checks() []Check {
 		{"ShowsThatItIsAlive", beats},
 		{"ShowsProgress", progress},
 		{"TakesMessages", takesMessages},
+		{"ReadsMessagesOnce", readsOnce},
 		{"LeavesNothingWhenItEnds", func(s Subject, b *bench) error {
 			return leavesNothing(s, b, func(w agent.Worker) error { w.End(); w.End(); return nil })
 		}},
@@ -227,6 +229,42 @@ func takesMessages(s Subject, b *bench) error {
 	}
 	m := &cadre.Message{ID: "m1", From: "team-lead", To: s.Member.Name, Kind: cadre.MessagePlain, Text: "hello"}
 	return errors.Join(w.Tell(m), w.Tell(m), does(s.Patience, w, s.Succeed, true, "hello"))
+}
+
+// readsOnce has a worker that thinks read a message on its own and with a task, each
+// once. One that does not think reads nothing.
+func readsOnce(s Subject, b *bench) error {
+	w, err := b.start()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), s.Patience)
+	defer cancel()
+	tasks := []*cadre.TaskView{s.Succeed, s.Succeed}
+	if !s.Backend.RunsOnly() {
+		tasks = append(tasks, nil, nil)
+	}
+	for i, t := range tasks {
+		fresh := i%2 == 0
+		id := cadre.MessageID(fmt.Sprintf("m%d", i))
+		if fresh {
+			if err := w.Tell(&cadre.Message{ID: id, From: "team-lead", To: s.Member.Name, Kind: cadre.MessagePlain, Text: "how is it going?"}); err != nil {
+				return err
+			}
+		}
+		got, err := w.Do(ctx, t)
+		if err != nil {
+			return err
+		}
+		var want []cadre.MessageID
+		if fresh && !s.Backend.RunsOnly() {
+			want = []cadre.MessageID{id}
+		}
+		if !got.OK || !slices.Equal(got.Read, want) {
+			return fmt.Errorf("turn %d read %v, OK is %t, want %v", i+1, got.Read, got.OK, want)
+		}
+	}
+	return nil
 }
 
 // leavesNothing ends a worker in the middle of its work.

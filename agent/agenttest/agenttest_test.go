@@ -36,12 +36,13 @@ type sloppyWorker struct {
 	done, beat chan struct{}
 	ended      bool
 	did        int64
+	mail       []cadre.MessageID
 }
 
 func (w *sloppyWorker) Process() cadre.Process { return cadre.Process{PID: 1, Start: "now"} }
 
 func (w *sloppyWorker) Do(ctx context.Context, t *cadre.TaskView) (agent.Outcome, error) {
-	if t.ID == "hang" {
+	if t != nil && t.ID == "hang" {
 		select {
 		case <-ctx.Done():
 		case <-w.done:
@@ -51,14 +52,22 @@ func (w *sloppyWorker) Do(ctx context.Context, t *cadre.TaskView) (agent.Outcome
 	if w.wrong != "ShowsProgress" {
 		w.did++
 	}
+	read := w.mail
+	if w.mail = nil; w.wrong == "ReadsMessagesOnce" {
+		w.mail = read
+	}
+	if t == nil {
+		return agent.Outcome{OK: true, Read: read}, nil
+	}
 	ok := t.ID == "succeed" || w.wrong == "DoesTasksOneAfterAnother"
-	return agent.Outcome{OK: ok, Summary: "hello, or sorry"}, nil
+	return agent.Outcome{OK: ok, Summary: "hello, or sorry", Read: read}, nil
 }
 
-func (w *sloppyWorker) Tell(*cadre.Message) error {
+func (w *sloppyWorker) Tell(m *cadre.Message) error {
 	if w.wrong == "TakesMessages" {
 		return context.Canceled
 	}
+	w.mail = append(w.mail, m.ID)
 	return nil
 }
 
