@@ -8,9 +8,11 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"cadre"
 	"cadre/agent"
@@ -155,6 +157,9 @@ func (r supervisors) replace(ctx context.Context, s *coord.Session) {
 
 // Serve is the supervisor.
 func (r supervisors) Serve(ctx context.Context, s *coord.Session, v *coord.Up) error {
+	// Whoever waits to hear that it is ready may have gone, which must not end it. Not
+	// ignored: members would inherit that.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	keepers, err := proc.NewKeepers()
 	if err != nil {
 		return err
