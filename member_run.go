@@ -215,14 +215,14 @@ func (v *MembersRecover) Answer(_ Snap, _ Command, r Receipt) (any, error) {
 	return out, nil
 }
 
-// MemberPosed tells the lead, once until it is read, that a member tried to be somebody
-// else.
-type MemberPosed struct{ Name string }
+// MemberPosed tells the lead, once until it is read, that a member tried what only
+// somebody else may do.
+type MemberPosed struct{ Name, Did string }
 
 // Decide tells it.
 func (v *MemberPosed) Decide(s Snap, c Command) ([]Event, error) {
 	d := newDraft(s, c)
-	text := v.Name + " used a token that is not its own, and was refused"
+	text := v.Name + " " + v.Did + ", and was refused"
 	for m, err := range d.Unread(LeadName) {
 		if err != nil || m.Text == text {
 			return nil, err

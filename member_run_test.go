@@ -211,7 +211,7 @@ func TestProcessesAreFoundByTheirTeam(t *testing.T) {
 func TestTheLeadHearsOnceThatAMemberPosed(t *testing.T) {
 	w := spawned(t, "ann")
 	for range 3 {
-		w.must(Self, &MemberPosed{Name: "ann"})
+		w.must(Self, &MemberPosed{Name: "ann", Did: "used a token that is not its own"})
 	}
 	if got := w.inbox(LeadName); len(got) != 1 || !strings.Contains(w.told(), "ann used a token") {
 		t.Errorf("the lead was told %v", got)

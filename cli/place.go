@@ -132,7 +132,7 @@ func (p *program) session(ctx context.Context, verb any) (*coord.Session, error)
 	if err != nil {
 		return nil, err
 	}
-	c := &coord.Coord{Store: store, Now: p.now, Warn: p.warn, Fresh: fresh, Env: p.environ, Runtime: p.runtime}
+	c := &coord.Coord{Store: store, Now: p.now, Warn: p.warn, Fresh: fresh, Env: p.environ, Runtime: p.runtime, Claim: coord.ClaimOf(p.env)}
 	if p.errTerm {
 		c.Terminal = p.stderr
 	}

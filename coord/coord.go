@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"strconv"
 
 	"cadre"
 )
@@ -30,6 +31,40 @@ type Coord struct {
 	Env         []string    // for commands that a person names
 	Runtime     Runtime     // nil: members cannot be run
 	Fresh       bool        // there was no state before this process came
+	Claim       Claim       // the work that this process is a part of
+}
+
+// Claim is one taking of a task. What a command says of its own task counts only for as
+// long as that holds.
+type Claim struct {
+	Task  cadre.TaskID
+	Fence uint64
+}
+
+// ClaimOf reads the claim under which a command runs from its environment.
+func ClaimOf(env map[string]string) (c Claim) {
+	if fence, err := strconv.ParseUint(env["CADRE_FENCE"], 10, 64); err == nil {
+		c = Claim{cadre.TaskID(env["CADRE_TASK"]), fence}
+	}
+	return c
+}
+
+// bind has a verb about the claim's task hold only under that claim.
+func (c Claim) bind(verb any) {
+	switch v := verb.(type) {
+	case *cadre.TaskDone:
+		c.set(v.ID, &v.Fence)
+	case *cadre.TaskRelease:
+		c.set(v.ID, &v.Fence)
+	case *cadre.TaskUpdate:
+		c.set(v.ID, &v.Fence)
+	}
+}
+
+func (c Claim) set(id cadre.TaskID, fence *uint64) {
+	if *fence == 0 && id == c.Task {
+		*fence = c.Fence
+	}
 }
 
 // Session is one caller at one door, working on one scope.
@@ -56,11 +91,13 @@ func (s *Session) Do(ctx context.Context, name string, verb any) (any, error) {
 	if err := s.stillValid(ctx); err != nil {
 		return nil, err
 	}
+	s.Claim.bind(verb)
 	switch v := verb.(type) {
 	case Procedure:
 		return v.Run(ctx, s)
 	case cadre.Change:
 		_, answer, err := s.change(ctx, name, v)
+		s.noteOverreach(ctx, name, verb, err)
 		return answer, s.elsewhere(ctx, err, verb)
 	case cadre.Query:
 		var answer any

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -58,7 +59,7 @@ func (p Place) session() string {
 // Nameless is an environment without anything that says who somebody is or on which
 // list it works, for a process that is to be somebody else.
 func Nameless(env []string) []string {
-	own := []string{"CADRE_TOKEN", "CADRE_SCOPE", "CLAUDE_CODE_TASK_LIST_ID", "CLAUDE_CODE_TEAM_NAME", "CLAUDE_CODE_AGENT_ID", "CLAUDE_CODE_AGENT_TYPE"}
+	own := []string{"CADRE_TOKEN", "CADRE_SCOPE", "CADRE_TASK", "CADRE_FENCE", "CLAUDE_CODE_TASK_LIST_ID", "CLAUDE_CODE_TEAM_NAME", "CLAUDE_CODE_AGENT_ID", "CLAUDE_CODE_AGENT_TYPE"}
 	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
 		k, _, _ := strings.Cut(kv, "=")
 		return slices.Contains(own, k) || marks(k)
@@ -154,11 +155,36 @@ func (c *Coord) ownToken(ctx context.Context, r *cadre.Running, token string) er
 	if err == nil && actor.Kind == cadre.ActorMember && actor.Name == r.Member && actor.Scope == r.Scope {
 		return nil
 	}
-	s := &Session{Coord: c, Actor: cadre.Self, Door: "cli", Scope: r.Scope}
-	if _, _, err := s.change(ctx, "member posed", &cadre.MemberPosed{Name: r.Member}); err != nil {
-		c.warn("%v", err)
-	}
+	s := &Session{Coord: c, Door: "cli", Scope: r.Scope}
+	s.posed(ctx, r.Member, "used a token that is not its own")
 	return cadre.Refuse(cadre.RuleRead, "unset CADRE_TOKEN", "the token in CADRE_TOKEN is not %s's, and this runs inside %[1]s", r.Member)
+}
+
+// posed records that a member tried what only somebody else may do.
+func (s *Session) posed(ctx context.Context, member, did string) {
+	self := *s
+	self.Actor = cadre.Self
+	if _, _, err := self.change(ctx, "member posed", &cadre.MemberPosed{Name: member, Did: did}); err != nil {
+		s.warn("%v", err)
+	}
+}
+
+// noteOverreach records that a member tried to answer what is not its own to answer.
+func (s *Session) noteOverreach(ctx context.Context, name string, verb any, err error) {
+	var id cadre.AskID
+	switch v := verb.(type) {
+	case *cadre.AskApprove:
+		id = v.ID
+	case *cadre.AskReject:
+		id = v.ID
+	case *cadre.AskAnswer:
+		id = v.ID
+	}
+	e := cadre.AsError(err)
+	if id == "" || e == nil || s.Actor.Kind != cadre.ActorMember || s.Actor.By != "" || e.Code != cadre.CodeForbidden && e.Code != cadre.CodePerson {
+		return
+	}
+	s.posed(ctx, s.Actor.Name, fmt.Sprintf("tried to %s %s", name, id))
 }
 
 // ChooseScope says which list a caller works on: the first of these that is set.

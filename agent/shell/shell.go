@@ -3,7 +3,7 @@
 // the command printed is kept and is the result.
 //
 // A command reads its task as JSON from standard input, and has CADRE_TASK, the id,
-// and CADRE_MAIL, a file with the messages for the member, one JSON object a line.
+// CADRE_FENCE, the number of the claim under which it runs, and CADRE_MAIL, a file with the messages for the member, one JSON object a line.
 // When it ends, everything it started ends too.
 package shell
 
@@ -89,7 +89,7 @@ func (w *worker) Do(ctx context.Context, t *cadre.TaskView) (agent.Outcome, erro
 	// The claim's number tells this attempt from every other.
 	output := filepath.Join(w.spec.Dir, fmt.Sprintf("%s-%d.log", url.PathEscape(string(t.ID)), t.Fence))
 	exit, err := w.Run(ctx, proc.Command{
-		Line: t.Run, Dir: w.spec.Member.CWD, Env: append(w.env[:len(w.env):len(w.env)], "CADRE_TASK="+string(t.ID)),
+		Line: t.Run, Dir: w.spec.Member.CWD, Env: append(w.env[:len(w.env):len(w.env)], "CADRE_TASK="+string(t.ID), fmt.Sprintf("CADRE_FENCE=%d", t.Fence)),
 		Input: string(input) + "\n", Output: output, Limit: outputLimit,
 	})
 	if err != nil {
