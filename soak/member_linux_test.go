@@ -77,7 +77,9 @@ func TestSoakForks(t *testing.T) {
 		for _, how := range []string{"kill", "-9"} {
 			c.must("member", "spawn", "ann")
 			c.add(`i=0; while [ $i -lt 100 ]; do sleep 1000 & setsid sleep 1000 & i=$((i+1)); done; echo ` + how + ` >> forked; wait`)
-			c.until("all of them run", func() bool { return len(c.noted("forked")) == 1+2*round+map[string]int{"kill": 0, "-9": 1}[how] && len(c.running()) >= 200 })
+			c.until("all of them run", func() bool {
+				return len(c.noted("forked")) == 1+2*round+map[string]int{"kill": 0, "-9": 1}[how] && len(c.running()) >= 200
+			})
 			began := time.Now()
 			if how == "kill" {
 				c.must("member", "kill", "ann")
@@ -176,7 +178,9 @@ func TestSoakHookThatRefuses(t *testing.T) {
 	c.supervise() // hooks are read at the start
 	c.must("member", "spawn", "ann")
 	id := c.add("echo ran >> ran")
-	c.until("it needs a person", func() bool { return slices.Contains(c.task(id).Flags, cadre.FlagPerson) && c.task(id).Status == cadre.Pending })
+	c.until("it needs a person", func() bool {
+		return slices.Contains(c.task(id).Flags, cadre.FlagPerson) && c.task(id).Status == cadre.Pending
+	})
 	c.until("ann is idle", func() bool { return c.member("ann").State == cadre.StateIdle })
 	if !c.quiet() || len(c.noted("ran")) != cadre.DefaultAttempts {
 		t.Errorf("it ran %d times", len(c.noted("ran")))
