@@ -29,7 +29,7 @@ const (
 )
 
 // comingParts is what a row that is not yet so may wait for.
-var comingParts = []string{"the agent runtime", "the tool server"}
+var comingParts = []string{"the tool server"}
 
 var (
 	testName = regexp.MustCompile("`(Test[A-Za-z0-9_]+)(?:/[^`]*)?`")
@@ -68,7 +68,7 @@ func TestTheCheckNoticesABadDocument(t *testing.T) {
 		"a part of a test's name":  {strings.Replace(good, "TestThere", "TestTher", 1), "TestTher"},
 		"one of two is not there":  {strings.Replace(good, "`TestThere`", "`TestThere`, `TestGone`", 1), "TestGone"},
 		"no test":                  {strings.Replace(good, "`TestThere`", "", 1), "no test"},
-		"next instead of a test":   {strings.Replace(good, "`TestThere`", "next: the agent runtime", 1), "no test"},
+		"next instead of a test":   {strings.Replace(good, "`TestThere`", "next: the tool server", 1), "no test"},
 		"no next":                  {strings.Replace(good, "next: the tool server", "`TestThere`", 1), "next:"},
 		"an unknown next":          {strings.Replace(good, "the tool server", "some day", 1), "next:"},
 		"an unknown kind":          {strings.Replace(good, "same", "nearly", 1), "nearly"},
