@@ -24,7 +24,7 @@ test: needs lint unit ## everything CI runs: lint, race detector, shuffle, small
 
 .PHONY: needs
 needs:
-	@scripts/need gcc strace nodejs npm
+	@scripts/need gcc strace nodejs npm tmux
 	@scripts/proper-lockfile
 
 .PHONY: lint

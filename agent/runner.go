@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -106,8 +105,7 @@ func (r *runner) begin(ctx context.Context) error {
 	}
 	r.due.Store(!r.backend.RunsOnly() && r.member.Prompt != "" && !r.told)
 	if err = r.v.record(ctx, r.running(), false); err == nil {
-		host, _ := os.Hostname() // only shown
-		_, err = r.v.system().Do(ctx, "member started", &cadre.MemberStarted{Name: r.member.Name, Process: r.worker.Process(), Host: host})
+		_, err = r.v.system().Do(ctx, "member started", &cadre.MemberStarted{Name: r.member.Name, Process: r.worker.Process(), Host: r.v.Host})
 	}
 	if err != nil {
 		r.worker.End()

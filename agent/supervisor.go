@@ -28,6 +28,7 @@ const (
 type Options struct {
 	Backends  map[cadre.Backend]Backend
 	Dir       string   // where each member gets a folder for what it prints
+	Host      string   // what this machine is called in the record; its own name without
 	Env       []string // what members' processes get, besides who they are
 	Heartbeat time.Duration
 	Lease     time.Duration // of a task that is worked on
@@ -68,6 +69,9 @@ func NewSupervisor(s *coord.Session, o Options) *Supervisor {
 		}
 	}
 	o.Env = coord.Nameless(o.Env)
+	if o.Host == "" {
+		o.Host, _ = os.Hostname() // only shown
+	}
 	return &Supervisor{Options: o, Session: s, runners: map[string]*runner{}, ended: make(chan *runner), again: time.NewTimer(time.Hour), due: time.NewTimer(0), hand: make(chan struct{}, 1)}
 }
 

@@ -100,6 +100,15 @@ func (l *live) Saw(s *coord.Session, e cadre.Event) {
 	}
 }
 
+// tell says something that no event says.
+func (l *live) tell(c cell) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.speak {
+		l.say(c)
+	}
+}
+
 // say prints a line that stays.
 func (l *live) say(c cell) {
 	l.erase()

@@ -47,6 +47,8 @@ func newForm(v coord.Verb) any {
 		return &uninstallHere{}
 	case "run":
 		return &runFile{}
+	case "demo":
+		return &demoFiles{}
 	case "up":
 		return &upFile{}
 	}

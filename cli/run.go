@@ -71,6 +71,7 @@ type program struct {
 	store    cadre.Store
 	runtime  coord.Runtime
 	borrowed string       // a folder that goes away with the program
+	host     string       // what this machine is called in the record; its own name without
 	said     *transcripts // nil where Claude Code's files are left alone
 }
 

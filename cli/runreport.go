@@ -16,10 +16,8 @@ func markdownReport(r *coord.RunReport) []byte {
 	var b bytes.Buffer
 	pg := &page{program: &program{}}
 	fmt.Fprintf(&b, "# %s\n\n%s\n\nBegan %s, ended %s, from `%s`.\n", r.Team, outcomeLine(pg, r), plainTime(r.Began), plainTime(r.Ended), r.File)
-	b.WriteString("\n## Tasks\n\n| task | state | by | tries | took | result |\n|---|---|---|---|---|---|\n")
-	for _, t := range r.Tasks {
-		fmt.Fprintf(&b, "| %s | %s | %s | %d | %s | %s |\n", inTable(taskName(t.TaskView)), taskState(t.State).text, inTable(lastBy(t)), len(t.Tries), seconds(t.Took()), inTable(resultLine(t.TaskView)))
-	}
+	b.WriteString("\n## Tasks\n\n")
+	b.Write(taskTable(r))
 	b.WriteString("\n## Members\n\n| member | runs by | done | failed | busy | in the end |\n|---|---|---|---|---|---|\n")
 	for _, m := range r.Members {
 		fmt.Fprintf(&b, "| %s | %s | %d | %d | %s | %s |\n", inTable(m.Name), m.Backend, m.Done, m.Failed, seconds(m.Busy), inTable(string(m.State)+": "+m.Evidence))
@@ -50,6 +48,16 @@ func markdownReport(r *coord.RunReport) []byte {
 	}
 	if r.Next != "" {
 		fmt.Fprintf(&b, "\nTo go on: `%s`\n", r.Next)
+	}
+	return b.Bytes()
+}
+
+// taskTable is who did what.
+func taskTable(r *coord.RunReport) []byte {
+	var b bytes.Buffer
+	b.WriteString("| task | state | by | tries | took | result |\n|---|---|---|---|---|---|\n")
+	for _, t := range r.Tasks {
+		fmt.Fprintf(&b, "| %s | %s | %s | %d | %s | %s |\n", inTable(taskName(t.TaskView)), taskState(t.State).text, inTable(lastBy(t)), len(t.Tries), seconds(t.Took()), inTable(resultLine(t.TaskView)))
 	}
 	return b.Bytes()
 }

@@ -179,7 +179,7 @@ func (r supervisors) Serve(ctx context.Context, s *coord.Session, v *coord.Up) e
 	}
 	options := agent.Options{
 		Backends: r.backends(keepers), Dir: output, Env: env, Limit: v.Limit, Stagger: v.Stagger, Leave: v.Leave,
-		Heartbeat: v.Heartbeat, Lease: v.Lease, Stall: v.Stall, Deadline: v.Deadline,
+		Host: r.host, Heartbeat: v.Heartbeat, Lease: v.Lease, Stall: v.Stall, Deadline: v.Deadline,
 	}
 	for first := true; ; first = false {
 		got, err := lock.TryAcquire()

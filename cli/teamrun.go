@@ -153,8 +153,9 @@ func (p *program) simulate(v *runFile) error {
 		return err
 	}
 	p.borrowed = dir
+	v.File.Hooks = teamfile.Hooks{} // they would be run
 	p.open = func(string) (cadre.Store, error) { return memstore.New(), nil }
-	p.env["CADRE_CLAUDE"] = "off"
+	p.env["CADRE_CLAUDE"], p.env["CLAUDE_CONFIG_DIR"] = "off", dir // nor are hooks of the settings run
 	const pace = 200 * time.Millisecond
 	backends := map[cadre.Backend]agent.Backend{}
 	for _, m := range v.File.Members {

@@ -56,7 +56,7 @@ func (v *Run) Run(ctx context.Context, s *Session) (any, error) {
 	if err := v.mayBegin(ctx, s); err != nil {
 		return nil, err
 	}
-	r := &running{Run: v, s: s, began: s.Now().Wall}
+	r := &running{Run: v, s: s, began: s.Now().Wall, revived: map[string]int{}}
 	if v.Timeout <= 0 {
 		v.Timeout = v.File.Team.Limits.Timeout
 	}
@@ -110,7 +110,8 @@ type running struct {
 	began time.Time
 	last  *Standing
 
-	waiting []*cadre.Ask // what waited for an answer when nothing went on any more
+	revived map[string]int // how often each member was started again
+	waiting []*cadre.Ask   // what waited for an answer when nothing went on any more
 }
 
 // serve runs the members until the run is over and nothing of them is left.
@@ -188,7 +189,13 @@ func (r *running) follow(ctx context.Context, over chan error) (Outcome, error) 
 			if r.View != nil {
 				r.View.Stands(r.s, now)
 			}
-			if now.Outcome != "" {
+			revived := false
+			if now.Outcome == RunFailed {
+				if revived, err = r.revive(ctx, now); err != nil {
+					return RunInterrupted, err
+				}
+			}
+			if now.Outcome != "" && !revived {
 				r.waiting = now.Asks
 				return now.Outcome, nil
 			}
@@ -196,6 +203,22 @@ func (r *running) follow(ctx context.Context, over chan error) (Outcome, error) 
 			look.Reset(now.look)
 		}
 	}
+}
+
+// revive starts members again that died, where nobody else is left to do what is ready,
+// and says whether there was one.
+func (r *running) revive(ctx context.Context, now *Standing) (revived bool, err error) {
+	for _, m := range now.Members {
+		if m.State != cadre.StateDead || r.revived[m.Name] >= cadre.DefaultAttempts || !now.wants(m) {
+			continue
+		}
+		if _, err := r.s.Do(ctx, "member resume", &cadre.MemberResume{Name: m.Name}); err != nil {
+			return false, err
+		}
+		r.revived[m.Name]++
+		revived = true
+	}
+	return revived, nil
 }
 
 // settling is how long to wait for more events before looking how things stand.

@@ -111,7 +111,15 @@ func (n *Standing) gated(t *cadre.TaskView) bool {
 
 // someoneFor says whether there is a member that can do a task.
 func (n *Standing) someoneFor(t *cadre.TaskView) bool {
-	return slices.ContainsFunc(n.Members, func(m *cadre.Member) bool {
-		return m.Alive() && m.Backend.Supervised() && (t.Owner == "" || t.Owner == m.Name) && (t.Run != "" || m.Backend != cadre.BackendShell)
-	})
+	return slices.ContainsFunc(n.Members, func(m *cadre.Member) bool { return m.Alive() && canDo(m, t) })
+}
+
+// wants says whether there is something that a member could do.
+func (n *Standing) wants(m *cadre.Member) bool {
+	return slices.ContainsFunc(n.Open, func(t *cadre.TaskView) bool { return t.State == cadre.TaskReadyState && canDo(m, t) })
+}
+
+// canDo says whether a task is one for a member.
+func canDo(m *cadre.Member, t *cadre.TaskView) bool {
+	return m.Backend.Supervised() && (t.Owner == "" || t.Owner == m.Name) && (t.Run != "" || m.Backend != cadre.BackendShell)
 }
