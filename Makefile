@@ -16,8 +16,12 @@ $(BIN): $(GO_FILES) go.mod go.sum
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $@ ./cmd/cadre
 
 .PHONY: demo
-demo: $(BIN) ## the whole job in a throw-away folder: no key, no account, nothing left behind but bin/cadre
-	@scripts/demo $(BIN)
+demo: $(BIN) ## a team of real processes surveys this folder; the report is kept as bin/survey.md
+	@$(BIN) demo --report bin/survey.md
+
+.PHONY: recording
+recording: $(BIN) ## run the demo on a copy of this repository and keep its log: docs/recording.jsonl
+	@scripts/recording $(BIN) docs/recording.jsonl
 
 .PHONY: test
 test: needs lint unit ## everything CI runs: lint, race detector, shuffle, small counts of the long tests

@@ -20,7 +20,11 @@ func markdownReport(r *coord.RunReport) []byte {
 	b.Write(taskTable(r))
 	b.WriteString("\n## Members\n\n| member | runs by | done | failed | busy | in the end |\n|---|---|---|---|---|---|\n")
 	for _, m := range r.Members {
-		fmt.Fprintf(&b, "| %s | %s | %d | %d | %s | %s |\n", inTable(m.Name), m.Backend, m.Done, m.Failed, seconds(m.Busy), inTable(string(m.State)+": "+m.Evidence))
+		end := string(m.State) + ": " + m.Evidence
+		if m.Worktree != nil {
+			end += "; its work is on branch " + m.Worktree.Branch
+		}
+		fmt.Fprintf(&b, "| %s | %s | %d | %d | %s | %s |\n", inTable(m.Name), m.Backend, m.Done, m.Failed, seconds(m.Busy), inTable(end))
 	}
 	if len(r.Asks) > 0 {
 		b.WriteString("\n## Waiting for an answer\n\n")

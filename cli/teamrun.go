@@ -154,6 +154,9 @@ func (p *program) simulate(v *runFile) error {
 	}
 	p.borrowed = dir
 	v.File.Hooks = teamfile.Hooks{} // they would be run
+	for i := range v.File.Members {
+		v.File.Members[i].Isolation = "" // nothing is written
+	}
 	p.open = func(string) (cadre.Store, error) { return memstore.New(), nil }
 	p.env["CADRE_CLAUDE"], p.env["CLAUDE_CONFIG_DIR"] = "off", dir // nor are hooks of the settings run
 	const pace = 200 * time.Millisecond

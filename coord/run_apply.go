@@ -26,9 +26,13 @@ func apply(ctx context.Context, s *Session, f *teamfile.File) error {
 
 // applyMembers spawns the members of a file. What is theirs waits for them.
 func applyMembers(ctx context.Context, s *Session, f *teamfile.File) error {
+	runtime, err := s.runtime()
+	if err != nil {
+		return err
+	}
 	for i := range f.Members {
 		for _, name := range f.Members[i].Names() {
-			if err := s.applyMember(ctx, f.Spawn(&f.Members[i], name)); err != nil {
+			if err := s.applyMember(ctx, runtime, f.Spawn(&f.Members[i], name)); err != nil {
 				return err
 			}
 		}
@@ -121,8 +125,9 @@ func teamSettings(f *teamfile.File) (out []setting) {
 	return out
 }
 
-// applyMember spawns a member, unless there is one that was spawned so.
-func (s *Session) applyMember(ctx context.Context, v *cadre.MemberSpawn) error {
+// applyMember spawns a member, unless there is one that was spawned so; one that has
+// ended is started again, with what it had.
+func (s *Session) applyMember(ctx context.Context, runtime Runtime, v *cadre.MemberSpawn) error {
 	var m *cadre.Member
 	err := s.Store.View(ctx, s.Scope, func(snap cadre.Snap) (err error) {
 		m, err = snap.Member(v.Name)
@@ -131,19 +136,34 @@ func (s *Session) applyMember(ctx context.Context, v *cadre.MemberSpawn) error {
 	if err != nil {
 		return err
 	}
-	if m != nil && m.State != cadre.StateDeparted {
-		if !m.Backend.Supervised() {
-			return cadre.Refuse(cadre.RuleExists, "cadre member leave "+m.Name, "%s is a member of %s that Cadre does not run", m.Name, s.Scope)
-		}
-		if m.Alive() && reflect.DeepEqual(m.Requested, v.Settings()) && m.CWD == v.Folder {
+	if m != nil && !m.Backend.Supervised() && m.State != cadre.StateDeparted {
+		return cadre.Refuse(cadre.RuleExists, "cadre member leave "+m.Name, "%s is a member of %s that Cadre does not run", m.Name, s.Scope)
+	}
+	if m != nil && reflect.DeepEqual(m.Requested, v.Settings()) && (m.Worktree != nil || m.CWD == v.Folder) {
+		if m.Alive() {
 			return nil
 		}
+		if m.Worktree != nil {
+			if err := runtime.Restore(ctx, m.Worktree); err != nil {
+				return err
+			}
+		}
+		_, err := s.Do(ctx, "member resume", &cadre.MemberResume{Name: m.Name})
+		return err
+	}
+	if m != nil && m.State != cadre.StateDeparted {
 		if _, err := s.Do(ctx, "member leave", &cadre.MemberLeave{Name: m.Name}); err != nil {
 			return err
 		}
 	}
-	_, err = s.Do(ctx, "member spawn", v)
-	return err
+	spawn := &MemberSpawn{*v}
+	if err := spawn.isolate(ctx, s, runtime); err != nil {
+		return err
+	}
+	if _, err = s.Do(ctx, "member spawn", &spawn.MemberSpawn); err != nil {
+		return errors.Join(err, spawn.discard(ctx, runtime))
+	}
+	return nil
 }
 
 // applyTasks creates the tasks that are missing, and changes open ones that the file has

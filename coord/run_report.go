@@ -60,6 +60,7 @@ type RunMember struct {
 	Backend  cadre.Backend     `json:"backend"`
 	State    cadre.MemberState `json:"state"`
 	Evidence string            `json:"evidence,omitempty"`
+	Worktree *cadre.Worktree   `json:"worktree,omitempty"`
 	Done     int               `json:"done"`
 	Failed   int               `json:"failed"`
 	Busy     time.Duration     `json:"busy"`
@@ -142,7 +143,7 @@ func triesOf(snap cadre.Snap, id cadre.TaskID) ([]*Try, error) {
 
 // member sums up what a member did.
 func (rep *RunReport) member(m *cadre.Member) *RunMember {
-	out := &RunMember{Name: m.Name, Backend: m.Backend, State: m.State, Evidence: m.Evidence}
+	out := &RunMember{Name: m.Name, Backend: m.Backend, State: m.State, Evidence: m.Evidence, Worktree: m.Worktree}
 	for _, t := range rep.Tasks {
 		for _, try := range t.Tries {
 			if try.By != m.Name {

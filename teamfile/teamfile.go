@@ -75,6 +75,7 @@ type Member struct {
 	AgentType   string `yaml:"agentType" help:"what kind of agent it is"`
 	Plan        bool   `yaml:"plan" help:"it may start tasks only with an approved plan"`
 	CWD         string `yaml:"cwd" help:"the folder it works in, from the folder of this file; that one without"`
+	Isolation   string `yaml:"isolation" enum:"worktree" help:"worktree: each gets a git worktree and a branch of its own"`
 	Count       *int   `yaml:"count" help:"how many of it there are: name-1, name-2 and so on"`
 }
 
@@ -168,7 +169,7 @@ func (f *File) Spawn(m *Member, name string) *cadre.MemberSpawn {
 	}
 	return &cadre.MemberSpawn{
 		Name: name, Backend: cadre.Backend(m.Backend), Prompt: m.Prompt, CWD: m.CWD, Model: m.Model, Mode: m.Mode,
-		AgentType: m.AgentType, Description: m.Description, PlanMode: m.Plan, Folder: folder,
+		AgentType: m.AgentType, Description: m.Description, PlanMode: m.Plan, Isolation: cadre.Isolation(m.Isolation), Folder: folder,
 	}
 }
 
