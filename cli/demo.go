@@ -104,21 +104,13 @@ func (d *demo) run(ctx context.Context) error {
 // prepare makes a state of its own: nothing of the caller's environment gets in but where
 // programs are, and what its terminal is.
 func (d *demo) prepare() error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	bin := filepath.Join(d.place, "bin")
-	for _, dir := range []string{bin, d.path("home"), d.path("out")} {
+	for _, dir := range []string{d.path("home"), d.path("out")} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return err
 		}
 	}
-	if err := os.Symlink(self, filepath.Join(bin, "cadre")); err != nil {
-		return err
-	}
 	env := map[string]string{
-		"PATH": bin + string(os.PathListSeparator) + d.env["PATH"], "HOME": d.path("home"), "CADRE_STATE_DIR": d.path("state"),
+		"PATH": d.env["PATH"], "HOME": d.path("home"), "CADRE_STATE_DIR": d.path("state"),
 		"CLAUDE_CONFIG_DIR": d.path("claude"), "XDG_CACHE_HOME": d.path("cache"), "CADRE_DEMO": d.path("out"),
 		"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*", // it only reads
 	}

@@ -77,7 +77,7 @@ func (r *reader) checkMembers(runs func(*cadre.Member) []string) map[string]bool
 func (f *File) member(m *Member) *cadre.Member {
 	v := f.Spawn(m, m.Name)
 	return &cadre.Member{
-		Name: v.Name, Backend: v.Backend, Prompt: v.Prompt, Model: v.Model, Mode: v.Mode, AgentType: v.AgentType, PlanMode: v.PlanMode, CWD: v.Folder,
+		Name: v.Name, Backend: v.Backend, Run: v.Run, Prompt: v.Prompt, Model: v.Model, Mode: v.Mode, AgentType: v.AgentType, PlanMode: v.PlanMode, CWD: v.Folder,
 	}
 }
 

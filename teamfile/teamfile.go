@@ -68,6 +68,7 @@ type Limits struct {
 type Member struct {
 	Name        string `yaml:",key"`
 	Backend     string `yaml:"backend" help:"what runs it; shell without"`
+	Run         string `yaml:"run" help:"what a member of the backend command runs for each task; its prompt stands where {prompt} does, or is on standard input"`
 	Description string `yaml:"description" help:"what it is there for"`
 	Prompt      string `yaml:"prompt" help:"its role: what it is told at the start"`
 	Model       string `yaml:"model" help:"its model"`
@@ -168,7 +169,7 @@ func (f *File) Spawn(m *Member, name string) *cadre.MemberSpawn {
 		folder = filepath.Join(f.Dir, folder)
 	}
 	return &cadre.MemberSpawn{
-		Name: name, Backend: cadre.Backend(m.Backend), Prompt: m.Prompt, CWD: m.CWD, Model: m.Model, Mode: m.Mode,
+		Name: name, Backend: cadre.Backend(m.Backend), Run: m.Run, Prompt: m.Prompt, CWD: m.CWD, Model: m.Model, Mode: m.Mode,
 		AgentType: m.AgentType, Description: m.Description, PlanMode: m.Plan, Isolation: cadre.Isolation(m.Isolation), Folder: folder,
 	}
 }
