@@ -7,7 +7,7 @@ const (
 	ActorOperator ActorKind = "operator" // the person who owns the state folder
 	ActorMember   ActorKind = "member"   // a member, by token, by process, or by hand
 	ActorSession  ActorKind = "session"  // an agent's session that is no member, or not yet
-	ActorGuest    ActorKind = "guest"    // an agent without a session
+	ActorGuest    ActorKind = "guest"    // an agent without a session; Session is then its connection, if it has one
 	ActorReader   ActorKind = "reader"   // the holder of a read-only token
 	ActorPolicy   ActorKind = "policy"   // a team's policy, answering for an absent person
 	ActorExternal ActorKind = "external" // another program, through a file

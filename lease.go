@@ -10,6 +10,10 @@ import (
 // DefaultAttempts is how often a task is given out again before it needs a person.
 const DefaultAttempts = 3
 
+// GuestLease is how long a guest's claim lasts unless it is renewed: a guest that is gone
+// cannot come back as the one it was.
+const GuestLease = 30 * time.Second
+
 // TaskRenew keeps a claim alive. The runtime and a door's connection use it.
 type TaskRenew struct {
 	ID    TaskID        `json:"id" help:"the task"`

@@ -229,7 +229,8 @@ func (v *MsgBroadcast) Answer(_ Snap, _ Command, r Receipt) (any, error) {
 
 // MsgAck says that the caller has read its messages.
 type MsgAck struct {
-	IDs []MessageID `json:"ids,omitempty" arg:"[ID...]" help:"the messages; all unread ones without"`
+	IDs  []MessageID `json:"ids,omitempty" arg:"[ID...]" help:"the messages; all unread ones without"`
+	UpTo uint64      `json:"upTo,omitempty" help:"the unread ones up to the message with this number"`
 }
 
 // Decide marks the caller's own messages as read.
@@ -242,6 +243,9 @@ func (v *MsgAck) Decide(s Snap, c Command) ([]Event, error) {
 	if len(v.IDs) == 0 {
 		if messages, err = collect(d.Unread(d.me)); err != nil {
 			return nil, err
+		}
+		if v.UpTo > 0 {
+			messages = slices.DeleteFunc(messages, func(m *Message) bool { return m.N > v.UpTo })
 		}
 		if err := d.leaveToClient(messages); err != nil {
 			return nil, err

@@ -53,6 +53,10 @@ func (v *TeamJoin) Decide(s Snap, c Command) ([]Event, error) {
 	if c.Actor.Kind == ActorSession && d.rights >= works {
 		return nil, nil // this session is a member already
 	}
+	if c.Actor.Kind == ActorGuest && d.rights >= works && d.joins == nil {
+		return nil, nil // so is this guest
+	}
+	d.joins = nil // it joins as this call says
 	if c.Actor.Kind == ActorReader {
 		return nil, d.needMember()
 	}

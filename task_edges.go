@@ -33,26 +33,40 @@ func (v *TaskUnblock) Decide(s Snap, c Command) ([]Event, error) {
 		return nil
 	}
 	return decideOn(s, c, v.ID, check, func(d *draft, t *Task) error {
-		next := t.Clone()
-		for _, by := range v.By {
-			by, err := parseTaskID(by)
-			if err != nil {
-				return err
-			}
-			i := slices.Index(next.BlockedBy, by)
-			if i < 0 {
-				return refuse(RuleTaskMissing, "task %s does not wait for %s", t.ID, by).hint("cadre task why %s", t.ID)
-			}
-			next.BlockedBy = slices.Delete(next.BlockedBy, i, i+1)
-		}
-		if err := d.needAuthor(t, "unblock"); err != nil {
+		return d.dropEdge(t.ID, v.By...)
+	})
+}
+
+// dropEdge makes a task no longer wait for others.
+func (d *draft) dropEdge(id TaskID, by ...TaskID) error {
+	t, err := d.task(id)
+	if err != nil {
+		return err
+	}
+	next := t.Clone()
+	if err := next.unblock(by...); err != nil {
+		return err
+	}
+	if err := d.needAuthor(t, "unblock"); err != nil {
+		return err
+	}
+	return d.putTask(t, next)
+}
+
+// unblock takes edges away that are there.
+func (t *Task) unblock(by ...TaskID) error {
+	for _, id := range by {
+		id, err := parseTaskID(id)
+		if err != nil {
 			return err
 		}
-		if len(next.BlockedBy) == len(t.BlockedBy) {
-			return nil
+		i := slices.Index(t.BlockedBy, id)
+		if i < 0 {
+			return refuse(RuleTaskMissing, "task %s does not wait for %s", t.ID, id).hint("cadre task why %s", t.ID)
 		}
-		return d.putTask(t, next)
-	})
+		t.BlockedBy = slices.Delete(t.BlockedBy, i, i+1)
+	}
+	return nil
 }
 
 // Answer gives the task.
@@ -235,13 +249,16 @@ func (v *TaskComment) Decide(s Snap, c Command) ([]Event, error) {
 		}
 		return checkText("comment", v.Text, MaxComment)
 	}
-	return decideOn(s, c, v.ID, check, func(d *draft, t *Task) error {
-		if err := d.needMember(); err != nil {
-			return err
-		}
-		d.put(nil, &Comment{Task: t.ID, N: d.number(), Author: d.me, Content: v.Text, At: d.now()})
-		return nil
-	})
+	return decideOn(s, c, v.ID, check, func(d *draft, t *Task) error { return d.comment(t, v.Text) })
+}
+
+// comment adds a note of the caller to a task.
+func (d *draft) comment(t *Task, text string) error {
+	if err := d.needMember(); err != nil {
+		return err
+	}
+	d.put(nil, &Comment{Task: t.ID, N: d.number(), Author: d.me, Content: text, At: d.now()})
+	return nil
 }
 
 // Answer gives the task with its comments.

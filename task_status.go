@@ -28,6 +28,9 @@ func (v *TaskClaim) Answer(s Snap, c Command, _ Receipt) (any, error) { return s
 
 // claim makes the caller the owner, and gives the task as it then is.
 func (d *draft) claim(t *Task, force bool, lease time.Duration) (*Task, error) {
+	if d.cmd.Actor.Kind == ActorGuest {
+		lease = max(lease, GuestLease)
+	}
 	switch {
 	case t.Owner != "" && t.Owner != d.me:
 		return nil, refuse(RuleOwned, "task %s belongs to %s", t.ID, t.Owner).hint("cadre task next --claim")

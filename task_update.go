@@ -23,10 +23,13 @@ type TaskUpdate struct {
 	Parent      *TaskID                    `json:"parent,omitempty" help:"the task this is a part of; empty for none"`
 	AddBlocks   []TaskID                   `json:"addBlocks,omitempty" help:"tasks that are to wait for this one"`
 	AddBlocked  []TaskID                   `json:"addBlockedBy,omitempty" help:"tasks that this one is to wait for"`
+	DropBlocks  []TaskID                   `json:"removeBlocks,omitempty" help:"tasks that need not wait for this one any more"`
+	DropBlocked []TaskID                   `json:"removeBlockedBy,omitempty" help:"tasks that this one need not wait for any more"`
 	Reference   []TaskID                   `json:"reference,omitempty" help:"tasks that this one has to do with"`
 	Unreference []TaskID                   `json:"unreference,omitempty" help:"tasks that it has nothing to do with any more"`
 	Metadata    map[string]json.RawMessage `json:"metadata,omitempty" help:"key=value, repeated; null removes a key"`
 	Result      *string                    `json:"result,omitempty" help:"what came out of it"`
+	Comment     string                     `json:"comment,omitempty" help:"a note to add"`
 	IfVersion   uint64                     `json:"ifVersion,omitempty" help:"refuse if somebody changed the same fields after this version"`
 	Force       bool                       `json:"force,omitempty" help:"override a rule (lead or operator; recorded)"`
 	Fence       uint64                     `json:"fence,omitempty" door:"-" help:"the claim this is based on"`
@@ -70,10 +73,13 @@ func (v *TaskUpdate) check(d *draft) error {
 	if v.blocking && len(v.AddBlocked) == 0 {
 		return refuse(RuleValue, "which task must be completed first?").hint("cadre task block %s --by OTHER", v.ID)
 	}
-	if len(v.fields())+len(v.AddBlocks)+len(v.Reference)+len(v.Unreference) == 0 {
+	if len(v.fields())+len(v.AddBlocks)+len(v.DropBlocks)+len(v.Reference)+len(v.Unreference) == 0 && v.Comment == "" {
 		return refuse(RuleValue, "nothing is to be changed").hint("cadre task update --help")
 	}
 	if err := d.mayMark(v.Metadata); err != nil {
+		return err
+	}
+	if err := checkText("comment", v.Comment, MaxComment); err != nil {
 		return err
 	}
 	return v.apply(&Task{})
@@ -143,7 +149,7 @@ func (v *TaskUpdate) apply(t *Task) (err error) {
 
 // resolve finds what the call names: the owner, the parent, and every task.
 func (v *TaskUpdate) resolve(d *draft, t *Task) error {
-	for _, id := range slices.Concat(v.AddBlocked, v.AddBlocks, v.Reference, v.Unreference) {
+	for _, id := range slices.Concat(v.AddBlocked, v.AddBlocks, v.DropBlocks, v.Reference, v.Unreference) {
 		if _, err := d.task(id); err != nil {
 			return err
 		}
@@ -196,6 +202,9 @@ func (v *TaskUpdate) edges(d *draft, t, next *Task) error {
 	if len(v.AddBlocked) > 0 && t.Status == Completed {
 		return refuse(RuleMove, "task %s is completed and cannot begin to wait", t.ID).hint("cadre task update %s --status pending", t.ID)
 	}
+	if err := next.unblock(v.DropBlocked...); err != nil {
+		return err
+	}
 	for _, by := range v.AddBlocked {
 		if err := d.addEdge(next, by); err != nil {
 			return err
@@ -223,6 +232,9 @@ func (v *TaskUpdate) edges(d *draft, t, next *Task) error {
 			}
 		}
 	}
+	for _, id := range v.DropBlocks {
+		refusals = append(refusals, d.dropEdge(id, t.ID))
+	}
 	for _, id := range v.Reference {
 		refusals = append(refusals, d.reference(t, id, true))
 	}
@@ -231,6 +243,9 @@ func (v *TaskUpdate) edges(d *draft, t, next *Task) error {
 	}
 	if next.Owner != t.Owner {
 		refusals = append(refusals, d.assigned(next))
+	}
+	if v.Comment != "" {
+		refusals = append(refusals, d.comment(t, v.Comment))
 	}
 	return firstRefusal(refusals...)
 }
@@ -310,7 +325,7 @@ func (v *TaskUpdate) fields() []string {
 		{"run", v.Run != nil},
 		{"maxAttempts", v.MaxAttempts != nil},
 		{"parent", v.Parent != nil},
-		{"blockedBy", len(v.AddBlocked) > 0},
+		{"blockedBy", len(v.AddBlocked)+len(v.DropBlocked) > 0},
 		{"metadata", len(v.Metadata) > 0},
 		{"result", v.Result != nil},
 	} {
@@ -326,7 +341,7 @@ func (v *TaskUpdate) fields() []string {
 func (v *TaskUpdate) allowed(d *draft, t *Task) error {
 	var refusals []error
 	_, ranked := v.Metadata["priority"]
-	if v.Subject != nil || v.Description != nil || v.Priority != nil || v.Parent != nil || v.Run != nil || v.MaxAttempts != nil || ranked {
+	if v.Subject != nil || v.Description != nil || v.Priority != nil || v.Parent != nil || v.Run != nil || v.MaxAttempts != nil || len(v.DropBlocked) > 0 || ranked {
 		refusals = append(refusals, d.needAuthor(t, "replan"))
 	}
 	if v.Owner != nil {

@@ -270,6 +270,9 @@ func story() []step {
 		{"team limit", `team limit 2 --backend shell`, ""},
 		{"team limit", `team limit 0`, ""},
 		{"team limit", `team limit 1 --backend hand`, ""},
+		{"sync", `sync`, ""},
+		{"sync", `sync --team docs --as bob`, ""},
+		{"sync", `sync --cursor web::3`, ""},
 	}
 }
 

@@ -73,7 +73,7 @@ func unknownCommands(text string) []string {
 		known[noun] = true
 		known[strings.TrimSpace(noun+" "+verb)] = true
 	}
-	for _, own := range []string{"demo", "version", "completion", "man", "help"} {
+	for _, own := range []string{"demo", "version", "completion", "man", "mcp", "help"} {
 		known[own] = true
 	}
 	nouns := map[string]bool{"task": true, "team": true, "member": true, "msg": true, "ask": true, "audit": true, "token": true}

@@ -57,6 +57,8 @@ func idsOf(answer any) []string {
 		return []string{string(v.ID)}
 	case []*cadre.Ask:
 		return each(v, func(a *cadre.Ask) string { return string(a.ID) })
+	case *coord.Synced:
+		return each(v.Tasks, func(t *cadre.TaskView) string { return string(t.ID) })
 	case *coord.Issued:
 		return []string{v.ID}
 	case *coord.TokenView:

@@ -132,14 +132,8 @@ func (p *program) session(ctx context.Context, verb any) (*coord.Session, error)
 	if err != nil {
 		return nil, err
 	}
-	c := &coord.Coord{Store: store, Now: p.now, Warn: p.warn, Fresh: fresh, Env: p.environ, Runtime: p.runtime, Claim: coord.ClaimOf(p.env)}
-	if p.errTerm {
-		c.Terminal = p.stderr
-	}
-	if p.said != nil {
-		c.Transcripts = p.said
-	}
-	place := coord.Place{Env: p.env, CWD: p.cwd, Terminal: p.inTerm && p.errTerm, Ancestors: ancestors}
+	c, place := p.coord(store)
+	c.Fresh = fresh
 	if _, ok := verb.(*coord.AuditVerify); ok {
 		place.Ancestors = nil // it writes nothing, and the database may be the damaged one
 	}
@@ -152,15 +146,32 @@ func (p *program) session(ctx context.Context, verb any) (*coord.Session, error)
 		return nil, err
 	}
 	if !reads {
-		path, err := p.settings()
-		if err != nil {
-			return nil, err
-		}
-		if c.Hooks, err = coord.LoadHooks(path, p.environ); err != nil {
+		if err := p.loadHooks(c); err != nil {
 			return nil, err
 		}
 	}
 	return &coord.Session{Coord: c, Actor: actor, Door: "cli", Scope: scope, CWD: p.cwd}, nil
+}
+
+// coord is the way to the store, and what this process knows about itself.
+func (p *program) coord(store cadre.Store) (*coord.Coord, coord.Place) {
+	c := &coord.Coord{Store: store, Now: p.now, Warn: p.warn, Env: p.environ, Runtime: p.runtime, Claim: coord.ClaimOf(p.env)}
+	if p.errTerm {
+		c.Terminal = p.stderr
+	}
+	if p.said != nil {
+		c.Transcripts = p.said
+	}
+	return c, coord.Place{Env: p.env, CWD: p.cwd, Terminal: p.inTerm && p.errTerm, Ancestors: ancestors}
+}
+
+func (p *program) loadHooks(c *coord.Coord) error {
+	path, err := p.settings()
+	if err != nil {
+		return err
+	}
+	c.Hooks, err = coord.LoadHooks(path, p.environ)
+	return err
 }
 
 // ancestors are the processes that this one descends from.
@@ -229,6 +240,8 @@ func readsOnly(verb any) bool {
 		return v.Check() != nil // refused whatever there is: a first token stays possible
 	case *coord.TaskNext:
 		return !v.Claim && v.Wait == 0
+	case *coord.Sync:
+		return v.Wait == 0
 	}
 	return false
 }

@@ -21,6 +21,8 @@ func rendererOf(name string) func(*page, any) {
 	case "task update", "task claim", "task release", "task start", "task done", "task accept", "task rm",
 		"task restore", "task block", "task unblock", "task comment":
 		return (*page).changedTask
+	case "sync":
+		return as((*page).synced)
 	case "task why":
 		return as((*page).why)
 	case "task graph":

@@ -3,6 +3,8 @@ package coord
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -19,6 +21,7 @@ type Place struct {
 	Env      map[string]string
 	CWD      string
 	Terminal bool // a person could be there: a terminal on standard input and error
+	Pipe     bool // an agent is at the other end: never the operator, who would type commands
 
 	// Ancestors gives the processes that started this one, the nearest first. It is
 	// asked only where members run; nil where a system cannot tell.
@@ -93,7 +96,7 @@ func (c *Coord) identify(ctx context.Context, p Place) (cadre.Actor, error) {
 	if token != "" {
 		return c.byToken(ctx, token)
 	}
-	if !p.inAgent() {
+	if !p.inAgent() && !p.Pipe {
 		proof := cadre.ProofOwner
 		if p.Terminal {
 			proof = cadre.ProofTerminal
@@ -101,6 +104,9 @@ func (c *Coord) identify(ctx context.Context, p Place) (cadre.Actor, error) {
 		return cadre.Actor{Kind: cadre.ActorOperator, Name: string(cadre.RoleOperator), Proof: proof}, nil
 	}
 	id := p.session()
+	if id == "" && p.Pipe {
+		return cadre.Actor{Kind: cadre.ActorGuest, Name: "guest", Session: "guest" + connectionID(), Proof: cadre.ProofEnv}, nil
+	}
 	if id == "" {
 		return cadre.Actor{Kind: cadre.ActorGuest, Name: "guest", Proof: cadre.ProofEnv}, nil
 	}
@@ -113,6 +119,13 @@ func (c *Coord) identify(ctx context.Context, p Place) (cadre.Actor, error) {
 		actor.List, err = cadre.ParseScope(list)
 	}
 	return actor, err
+}
+
+// connectionID is something to know a connection by that has nothing else.
+func connectionID() string {
+	var b [4]byte
+	rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
 }
 
 // inside gives the member whose process started this one, whatever the environment
@@ -156,12 +169,12 @@ func (c *Coord) ownToken(ctx context.Context, r *cadre.Running, token string) er
 		return nil
 	}
 	s := &Session{Coord: c, Door: "cli", Scope: r.Scope}
-	s.posed(ctx, r.Member, "used a token that is not its own")
+	s.Posed(ctx, r.Member, "used a token that is not its own")
 	return cadre.Refuse(cadre.RuleRead, "unset CADRE_TOKEN", "the token in CADRE_TOKEN is not %s's, and this runs inside %[1]s", r.Member)
 }
 
-// posed records that a member tried what only somebody else may do.
-func (s *Session) posed(ctx context.Context, member, did string) {
+// Posed records that a member tried what only somebody else may do.
+func (s *Session) Posed(ctx context.Context, member, did string) {
 	self := *s
 	self.Actor = cadre.Self
 	if _, _, err := self.change(ctx, "member posed", &cadre.MemberPosed{Name: member, Did: did}); err != nil {
@@ -184,7 +197,7 @@ func (s *Session) noteOverreach(ctx context.Context, name string, verb any, err 
 	if id == "" || e == nil || s.Actor.Kind != cadre.ActorMember || s.Actor.By != "" || e.Code != cadre.CodeForbidden && e.Code != cadre.CodePerson {
 		return
 	}
-	s.posed(ctx, s.Actor.Name, fmt.Sprintf("tried to %s %s", name, id))
+	s.Posed(ctx, s.Actor.Name, fmt.Sprintf("tried to %s %s", name, id))
 }
 
 // ChooseScope says which list a caller works on: the first of these that is set.
@@ -206,7 +219,9 @@ func (c *Coord) ChooseScope(ctx context.Context, p Place, a cadre.Actor, explici
 	case cadre.ActorSession:
 		return cadre.OwnScope(a.Session), nil
 	case cadre.ActorGuest:
-		return cadre.DefaultScope, nil
+		if !p.Pipe {
+			return cadre.DefaultScope, nil
+		}
 	}
 	scope, err := c.bound(ctx, foldersUp(p.CWD)...)
 	return cmp.Or(scope, cadre.DefaultScope), err

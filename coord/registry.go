@@ -73,6 +73,7 @@ func Verbs() []Verb {
 		{"token create", "Issue a token, shown once, that proves who a program is", "cadre token create --role member --name bob --expires 30d", func() any { return &TokenCreate{} }},
 		{"token list", "List the tokens that are valid", "cadre token list --all", func() any { return &TokenList{} }},
 		{"token revoke", "Make a token worthless at once", "cadre token revoke t7", func() any { return &TokenRevoke{} }},
+		{"sync", "Show what changed for you since you last asked", "cadre sync --wait 30s", func() any { return &Sync{} }},
 		{"log", "Show what happened", "cadre log --limit 20", func() any { return &Log{} }},
 		{"blame", "Show who set each field of a task", "cadre blame 3", func() any { return &cadre.Blame{} }},
 		{"diff", "Show what changed between two points of the log", "cadre diff 2h", func() any { return &Diff{} }},

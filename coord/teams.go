@@ -75,7 +75,7 @@ func (v *TeamJoin) Run(ctx context.Context, s *Session) (any, error) {
 		return nil, err
 	}
 	joined := &Joined{MemberView: answer.(*cadre.MemberView)}
-	if isNew := len(receipt.Events) > 0; isNew && (v.Token || s.Actor.Kind == cadre.ActorGuest) {
+	if isNew := len(receipt.Events) > 0; isNew && (v.Token || s.Actor.Kind == cadre.ActorGuest && s.Actor.Session == "") {
 		issued, err := s.issue(ctx, "team join", &cadre.TokenIssue{Token: tokenOf(s.Scope, joined.Member), Joins: true})
 		if err != nil {
 			return nil, err

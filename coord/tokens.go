@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"slices"
 	"time"
 
@@ -73,6 +74,62 @@ func (s *Session) stillValid(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// Bearer is whom a token was issued for, for a door whose callers send theirs.
+func (c *Coord) Bearer(ctx context.Context, token string) (cadre.Actor, error) {
+	return c.byToken(ctx, token)
+}
+
+// WhileValid is a context that ends, with the reason as its cause, as soon as the
+// token that the caller came with is worth nothing any more.
+func (s *Session) WhileValid(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	if s.Actor.Token != "" {
+		go s.watchToken(ctx, cancel)
+	}
+	return ctx, func() { cancel(nil) }
+}
+
+// watchToken follows what happens to tokens, and the clock.
+func (s *Session) watchToken(ctx context.Context, cancel context.CancelCauseFunc) {
+	for ctx.Err() == nil {
+		var head cadre.Head
+		err := s.Store.View(ctx, cadre.Host, func(snap cadre.Snap) error {
+			head = snap.Head()
+			return nil
+		})
+		if err == nil {
+			err = s.stillValid(ctx)
+		}
+		if err != nil {
+			cancel(err)
+			return
+		}
+		limited, stop := context.WithTimeout(ctx, s.tokenLasts(ctx))
+		for _, err := range s.Store.Events(limited, cadre.Host, head, true) {
+			if _, ended := errors.AsType[*cadre.EpochError](err); err != nil && !ended && limited.Err() == nil {
+				cancel(err)
+			}
+			break
+		}
+		stop()
+	}
+}
+
+// tokenLasts is how long the caller's token is valid, at most an hour: then one looks
+// again.
+func (s *Session) tokenLasts(ctx context.Context) time.Duration {
+	lasts := time.Hour
+	_ = s.Store.View(ctx, cadre.Host, func(snap cadre.Snap) error {
+		for t, err := range snap.Tokens() {
+			if err == nil && t.ID == s.Actor.Token && t.ExpiresAt != nil {
+				lasts = min(lasts, max(0, t.ExpiresAt.Sub(s.Now().Wall))+time.Millisecond)
+			}
+		}
+		return nil
+	})
+	return lasts
 }
 
 // TokenCreate issues a token for one role: the operator's, a team's lead's, a

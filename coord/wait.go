@@ -275,6 +275,7 @@ func (v *TaskWait) Run(ctx context.Context, s *Session) (any, error) {
 // MsgWait waits for mail.
 type MsgWait struct {
 	Timeout time.Duration `json:"timeout,omitempty" help:"give up after so long, as in 10m"`
+	After   uint64        `json:"after,omitempty" door:"-" help:"those up to this number were shown"`
 }
 
 // Run gives the unread messages as soon as there are any.
@@ -285,13 +286,13 @@ func (v *MsgWait) Run(ctx context.Context, s *Session) (any, error) {
 	}
 	none := &cadre.Error{Code: cadre.CodeNotFound, Rule: cadre.RuleNothing}
 	return s.retry(ctx, wait, func(ctx context.Context) (any, error) {
-		answer, err := s.Do(ctx, "msg inbox", &cadre.MsgInbox{Mail: true, Limit: 1})
+		answer, err := s.Do(ctx, "msg inbox", &cadre.MsgInbox{Mail: true, After: v.After, Limit: 1})
 		if err != nil {
 			return nil, err
 		}
 		if len(answer.([]*cadre.MessageView)) == 0 {
 			return nil, cadre.Refuse(cadre.RuleNothing, "cadre msg inbox --all", "the inbox is empty")
 		}
-		return s.Do(ctx, "msg inbox", &cadre.MsgInbox{})
+		return s.Do(ctx, "msg inbox", &cadre.MsgInbox{After: v.After})
 	}, none, "no message came")
 }

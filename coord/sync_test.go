@@ -1,0 +1,161 @@
+package coord_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"cadre"
+	"cadre/coord"
+)
+
+// team is a desk with a team that the operator leads, and its member ann.
+func team(t *testing.T) (d *desk, lead, ann *coord.Session) {
+	d = newDesk(t)
+	lead = d.at("/work", nil)
+	must[*cadre.TeamView](t, lead, &coord.TeamCreate{TeamCreate: cadre.TeamCreate{Name: "docs"}})
+	lead = d.at("/work", nil)
+	must[*coord.Joined](t, lead, &coord.TeamJoin{TeamJoin: cadre.TeamJoin{Name: "ann"}})
+	return d, lead, d.at("/work", nil, "as=ann")
+}
+
+func syncOf(t *testing.T, s *coord.Session, cursor string) *coord.Synced {
+	t.Helper()
+	return must[*coord.Synced](t, s, &coord.Sync{Cursor: cursor, Limit: 20})
+}
+
+func TestSyncTellsOnlyWhatChanged(t *testing.T) {
+	_, lead, ann := team(t)
+	must[*cadre.Added](t, lead, &cadre.TaskAdd{Subject: "one", Owner: "ann"})
+	must[*cadre.Added](t, lead, &cadre.TaskAdd{Subject: "two"})
+	v := syncOf(t, ann, "")
+	if !v.Full || v.You != "ann" || len(v.Tasks) != 1 || len(v.Ready) != 1 || len(v.Messages) != 1 {
+		t.Fatalf("at first: %+v", v.NewsView)
+	}
+	if v = syncOf(t, ann, v.Cursor); v.Full || !v.Empty() {
+		t.Fatalf("nothing happened: %+v", v.NewsView)
+	}
+	must[*cadre.TaskView](t, ann, &cadre.TaskStart{ID: "1"}) // its own doing is no news to it
+	must[*cadre.MessageView](t, lead, &cadre.MsgSend{To: "ann", Text: "hello"})
+	must[*cadre.Added](t, lead, &cadre.TaskAdd{Subject: "three", BlockedBy: []cadre.TaskID{"1"}})
+	if v = syncOf(t, ann, v.Cursor); len(v.Messages) != 1 || len(v.Tasks)+len(v.Ready)+len(v.Lost) != 0 {
+		t.Fatalf("a message came: %+v", v.NewsView)
+	}
+	must[*cadre.Ask](t, ann, &cadre.AskFor{Kind: cadre.AskQuestion, Text: "which?"})
+	leads := syncOf(t, lead, "")
+	if len(leads.Asks) != 1 || !leads.Leads {
+		t.Fatalf("the lead is asked: %+v", leads.NewsView)
+	}
+	must[*cadre.Ask](t, lead, &cadre.AskAnswer{ID: leads.Asks[0].ID, Text: "that one"})
+	must[*cadre.TaskView](t, lead, &cadre.TaskUpdate{ID: "1", Owner: new("")})
+	v = syncOf(t, ann, v.Cursor)
+	if len(v.Answers) != 1 || len(v.Ready) != 1 || len(v.Tasks) != 0 {
+		t.Fatalf("answered and taken away: %+v", v.NewsView)
+	}
+	must[*cadre.TaskView](t, lead, &cadre.TaskUpdate{ID: "1", Owner: new("ann")})
+	must[*cadre.TaskView](t, lead, &cadre.TaskUpdate{ID: "1", Owner: new("team-lead")})
+	if v = syncOf(t, ann, v.Cursor); len(v.Lost) != 1 || v.Lost[0] != "1" {
+		t.Fatalf("given to another: %+v", v.NewsView)
+	}
+}
+
+func TestACursorBelongsToOneList(t *testing.T) {
+	_, lead, ann := team(t)
+	v := syncOf(t, ann, "")
+	other := *lead
+	other.Scope = "web"
+	for cursor, rule := range map[string]cadre.Rule{v.Cursor: cadre.RuleRead, "rubbish": cadre.RuleValue, "web:x:-1": cadre.RuleValue, "web:x:01": cadre.RuleValue} {
+		_, err := other.Do(context.Background(), "sync", &coord.Sync{Cursor: cursor, Limit: 20})
+		if e := cadre.AsError(err); e == nil || e.Rule != rule {
+			t.Errorf("%s: %v, want %s", cursor, err, rule)
+		}
+	}
+	if v := syncOf(t, ann, "docs:anotherepoch:2"); !v.Full {
+		t.Error("a cursor of another epoch gave no fresh start")
+	}
+}
+
+func TestSyncWaits(t *testing.T) {
+	_, lead, ann := team(t)
+	v := syncOf(t, ann, "")
+	type result struct {
+		v   any
+		err error
+	}
+	came := make(chan result)
+	go func() {
+		answer, err := ann.Do(context.Background(), "sync", &coord.Sync{Cursor: v.Cursor, Limit: 20, Wait: time.Minute})
+		came <- result{answer, err}
+	}()
+	must[*cadre.Added](t, lead, &cadre.TaskAdd{Subject: "not hers", Owner: "ben"})
+	must[*cadre.MessageView](t, lead, &cadre.MsgSend{To: "ann", Text: "hello"})
+	if r := <-came; r.err != nil || len(r.v.(*coord.Synced).Messages) != 1 {
+		t.Fatalf("%v, %v", r.v, r.err)
+	}
+	answer, err := ann.Do(context.Background(), "sync", &coord.Sync{Cursor: syncOf(t, ann, "").Cursor, Limit: 20, Wait: time.Millisecond})
+	if err != nil || !answer.(*coord.Synced).Empty() {
+		t.Errorf("nothing came: %v, %v", answer, err)
+	}
+}
+
+func TestATokenThatIsRevokedEndsWhatWaits(t *testing.T) {
+	d, lead, _ := team(t)
+	lead.Actor.Proof = cadre.ProofTerminal
+	for name, end := range map[string]func(id string){
+		"revoked": func(id string) { must[*coord.TokenView](t, lead, &coord.TokenRevoke{TokenRevoke: cadre.TokenRevoke{ID: id}}) },
+		"expired": func(string) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			create := &coord.TokenCreate{Role: cadre.RoleMember, Name: "ann"}
+			if name == "expired" {
+				create.Expires = 20 * time.Millisecond
+			}
+			issued := must[*coord.Issued](t, lead, create)
+			actor, err := d.Bearer(context.Background(), issued.Token)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := &coord.Session{Coord: &coord.Coord{Store: d.Store, Now: func() cadre.Time { return cadre.Time{Wall: time.Now()} }}, Actor: actor, Scope: "docs"}
+			if name == "expired" {
+				s.Now = func() cadre.Time { return cadre.Time{Wall: d.now.Wall.Add(time.Since(begun))} }
+			}
+			ctx, stop := s.WhileValid(context.Background())
+			defer stop()
+			end(issued.ID)
+			<-ctx.Done()
+			if e := cadre.AsError(context.Cause(ctx)); e.Code != cadre.CodeForbidden {
+				t.Errorf("it ended with %v", context.Cause(ctx))
+			}
+			if _, err := s.Do(context.Background(), "team show", &cadre.TeamShow{}); !errors.Is(err, cadre.ErrForbidden) {
+				t.Errorf("it may still look: %v", err)
+			}
+		})
+	}
+}
+
+var begun = time.Now()
+
+func TestAPipeIsNeverTheOperator(t *testing.T) {
+	d, _, _ := team(t)
+	for name, tt := range map[string]struct {
+		env  map[string]string
+		kind cadre.ActorKind
+	}{
+		"nothing":   {nil, cadre.ActorGuest},
+		"a session": {map[string]string{"CADRE_SESSION": "s-1"}, cadre.ActorSession},
+	} {
+		place := coord.Place{Env: tt.env, CWD: "/work", Pipe: true, Terminal: true}
+		a, err := d.Identify(context.Background(), place, "")
+		if err != nil || a.Kind != tt.kind || a.Session == "" {
+			t.Errorf("%s: %+v, %v", name, a, err)
+		}
+		if _, err := d.Identify(context.Background(), place, "ann"); !errors.Is(err, cadre.ErrForbidden) {
+			t.Errorf("%s acts as another: %v", name, err)
+		}
+	}
+	scope, err := d.ChooseScope(context.Background(), coord.Place{CWD: "/work/src", Pipe: true}, cadre.Actor{Kind: cadre.ActorGuest, Session: "x"}, "")
+	if err != nil || scope != "docs" {
+		t.Errorf("a guest works on %s, %v", scope, err)
+	}
+}

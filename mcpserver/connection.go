@@ -1,0 +1,303 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"cadre"
+	"cadre/coord"
+)
+
+// connection is one client for as long as it is connected: who it is, which never
+// changes, and the list it works on.
+type connection struct {
+	server *Server
+	mcp    *mcp.Server
+	ctx    context.Context // ends with the connection, and with the caller's token
+	end    context.CancelFunc
+
+	mu       sync.Mutex
+	s        *coord.Session
+	client   *mcp.ServerSession
+	home     cadre.Scope            // where it began
+	joined   map[cadre.Scope]bool   // where it may have become a member, for a guest
+	seen     map[cadre.Scope]uint64 // the newest message that it was shown
+	watching map[string]bool        // resources it subscribed to
+}
+
+// session is who calls and where, as it is now.
+func (c *connection) session() *coord.Session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := *c.s
+	return &s
+}
+
+func (c *connection) showed(n uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seen[c.s.Scope] = max(c.seen[c.s.Scope], n)
+}
+
+func (c *connection) shown() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.seen[c.s.Scope]
+}
+
+func (c *connection) cursor(n uint64) string {
+	return coord.Cursor{Scope: c.session().Scope, N: n}.String()
+}
+
+// listCursor goes on after a task.
+func (c *connection) listCursor(id cadre.TaskID) string {
+	return string(c.session().Scope) + ":" + string(id)
+}
+
+// call carries out one call of a tool. A panic is told like any other failure, and ends
+// no other call.
+func (c *connection) call(ctx context.Context, t *tool, req *mcp.CallToolRequest) (result *mcp.CallToolResult, err error) {
+	ctx, stop := c.alive(ctx, req)
+	defer stop()
+	s := c.session()
+	defer func() {
+		if r := recover(); r != nil {
+			c.server.Log.Error("a mistake in the program", "tool", t.name, "panic", r, "stack", string(debug.Stack()))
+			result, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "a mistake in the program: report it with what the server wrote to its log"}
+		}
+	}()
+	form := t.newForm()
+	err = t.decode(form, req.Params.Arguments)
+	if err == nil {
+		err = c.prepare(ctx, s, form)
+	}
+	var name string
+	var verb, answer any
+	if err == nil {
+		name, verb, err = t.call(form)
+	}
+	if err == nil {
+		answer, err = c.do(ctx, s, name, verb, form)
+	}
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause // revoked or gone, whatever was being done
+	}
+	if err != nil {
+		return c.refused(ctx, s, t, err), nil
+	}
+	c.follow(ctx, name, answer)
+	text, data := c.present(t, form, answer, argumentNames(req.Params.Arguments))
+	return c.reply(ctx, text, data), nil
+}
+
+// alive is the call's context: it ends with the connection, with the caller's token,
+// and with the HTTP request that would carry the answer.
+func (c *connection) alive(ctx context.Context, req *mcp.CallToolRequest) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stops := []func() bool{context.AfterFunc(c.ctx, func() { cancel(context.Cause(c.ctx)) })}
+	if req.Extra != nil && req.Extra.TokenInfo != nil {
+		if carrier, ok := req.Extra.TokenInfo.Extra[carrierKey].(context.Context); ok {
+			stops = append(stops, context.AfterFunc(carrier, func() { cancel(context.Cause(carrier)) }))
+		}
+	}
+	return ctx, func() {
+		for _, stop := range stops {
+			stop()
+		}
+		cancel(nil)
+	}
+}
+
+// prepare gives a form what only the connection knows.
+func (c *connection) prepare(ctx context.Context, s *coord.Session, form any) error {
+	switch f := form.(type) {
+	case *syncForm:
+		f.seen = c.shown()
+	case *listForm:
+		if f.Cursor == "" {
+			return nil
+		}
+		scope, id, ok := strings.Cut(f.Cursor, ":")
+		if !ok {
+			return cadre.Refuse(cadre.RuleValue, "", "%.60q is no cursor: give nextCursor of an earlier answer, or none", f.Cursor)
+		}
+		if cadre.Scope(scope) != s.Scope {
+			return cadre.Refuse(cadre.RuleRead, "", "this cursor is of %.60s, and this is %s: leave it out", scope, s.Scope)
+		}
+		f.after = cadre.TaskID(id)
+	case *inboxForm:
+		f.after = c.shown()
+		if f.Cursor != "" {
+			cursor, err := s.ParseCursor(f.Cursor)
+			if err != nil {
+				return err
+			}
+			f.after = cursor.N
+		}
+		if f.after == 0 {
+			return nil
+		}
+		_, err := s.Do(ctx, "msg ack", &cadre.MsgAck{UpTo: f.after})
+		if errors.Is(err, cadre.ErrForbidden) {
+			return nil // it may look at this mail, and no more
+		}
+		return err
+	}
+	return nil
+}
+
+// do has the verb carried out. That nothing came within the time is an answer here.
+func (c *connection) do(ctx context.Context, s *coord.Session, name string, verb, form any) (any, error) {
+	answer, err := s.Do(ctx, name, verb)
+	f, waits := form.(*inboxForm)
+	if !waits || err != nil || f.Wait == 0 || len(answer.([]*cadre.MessageView)) > 0 {
+		return answer, err
+	}
+	wait, err := f.Wait.duration()
+	if err != nil {
+		return nil, err
+	}
+	_, err = s.Do(ctx, "msg wait", &coord.MsgWait{Timeout: wait, After: f.after})
+	if e := cadre.AsError(err); err != nil && e.Rule != cadre.RuleTime {
+		return nil, err
+	}
+	return s.Do(ctx, name, verb)
+}
+
+// follow moves the connection where its caller went: to the team it created or joined,
+// and back when it deleted that.
+func (c *connection) follow(ctx context.Context, name string, answer any) {
+	scope := cadre.Scope("")
+	switch v := answer.(type) {
+	case *cadre.TeamView:
+		if name == "team create" || name == "team take" {
+			scope = v.Scope
+		}
+	case *coord.Joined:
+		scope = cadre.Scope(scopeIn(v.AgentID))
+	case *coord.Deleted:
+		scope = c.home
+		if home, err := c.server.Home(ctx, c.session().Actor); err == nil && home != v.Scope {
+			scope = home
+		}
+	}
+	if scope == "" {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	moved := *c.s
+	moved.Scope = scope
+	c.s = &moved
+	c.joined[scope] = true
+}
+
+// reply is an answer with a word about what waits for the caller.
+func (c *connection) reply(ctx context.Context, text string, data object) *mcp.CallToolResult {
+	text, data = shorten(text, data)
+	s := c.session()
+	if answer, err := s.Do(ctx, "due", &cadre.Due{After: c.shown()}); err == nil {
+		if due := answer.(*cadre.DueView); due.Unread+due.Asks > 0 {
+			data["waiting"] = due
+			text += fmt.Sprintf("\nYou have %d unread, %d asks: ReadInbox or Sync.", due.Unread, due.Asks)
+		}
+	}
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}, StructuredContent: data}
+}
+
+// refused tells why not and what to do. Nothing to do within the time is no error.
+func (c *connection) refused(ctx context.Context, s *coord.Session, t *tool, err error) *mcp.CallToolResult {
+	if p, ok := errors.AsType[posed](err); ok {
+		s.Posed(ctx, s.Actor.Name, fmt.Sprintf("called %s with %q to be somebody or somewhere else", t.name, clip(p.param)))
+		err = cadre.Refuse(cadre.RuleRead, "", "this connection is %s in %s, known by its %s; no parameter changes that: leave %q out", s.Actor, s.Scope, s.Actor.Proof, clip(p.param))
+	}
+	e := *cadre.AsError(err)
+	e.Hint = c.server.hint(e.Hint)
+	if e.Code == cadre.CodeForbidden || e.Code == cadre.CodePerson || e.Code == cadre.CodeInternal && ctx.Err() == nil {
+		c.server.Log.Warn("refused", "tool", t.name, "actor", s.Actor.String(), "scope", s.Scope, "proof", s.Actor.Proof, "rule", e.Rule, "why", e.Message)
+		c.tell(ctx, fmt.Sprintf("%s was refused: %s", t.name, e.Message))
+	}
+	if e.Rule == cadre.RuleNothing || e.Rule == cadre.RuleTime {
+		return c.reply(ctx, e.Message, object{"task": nil, "reason": e.Message})
+	}
+	text := e.Message
+	if e.Hint != "" {
+		text += "\nTry: " + e.Hint
+	}
+	result := c.reply(ctx, text, object{"error": e})
+	result.IsError = true
+	return result
+}
+
+func clip(s string) string { return s[:min(len(s), 40)] }
+
+// tell sends a word to the client's log, if it asked for such.
+func (c *connection) tell(ctx context.Context, text string) {
+	c.mu.Lock()
+	client := c.client
+	c.mu.Unlock()
+	if client != nil {
+		_ = client.Log(ctx, &mcp.LoggingMessageParams{Level: "warning", Logger: "cadre", Data: text})
+	}
+}
+
+// argumentNames lists what a call gave, without the task it is about.
+func argumentNames(arguments json.RawMessage) []string {
+	given := map[string]json.RawMessage{}
+	_ = json.Unmarshal(arguments, &given) // it was read before
+	delete(given, "taskId")
+	return slices.Sorted(maps.Keys(given))
+}
+
+// renew keeps a guest's claims alive for as long as it is connected.
+func (c *connection) renew() {
+	ticks := time.NewTicker(cadre.GuestLease / 3)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-c.ctx.Done():
+			return
+		case <-ticks.C:
+		}
+		s := c.session()
+		answer, err := s.Do(c.ctx, "sync", &cadre.News{All: true, Most: 1000})
+		if err != nil {
+			continue
+		}
+		for _, t := range answer.(*cadre.NewsView).Tasks {
+			if _, err := s.Do(c.ctx, "task renew", &cadre.TaskRenew{ID: t.ID, Fence: t.Fence, Lease: cadre.GuestLease}); err != nil {
+				c.server.Log.Warn("a claim could not be renewed", "task", t.ID, "why", err)
+			}
+		}
+	}
+}
+
+// leave takes a guest out of the teams it joined: nobody can come back as it.
+func (c *connection) leave() {
+	c.mu.Lock()
+	s, scopes := *c.s, slices.Collect(maps.Keys(c.joined))
+	c.mu.Unlock()
+	if s.Actor.Kind != cadre.ActorGuest {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	for _, scope := range scopes {
+		s.Scope = scope
+		if _, err := s.Do(ctx, "member leave", &cadre.MemberLeave{}); err != nil && cadre.AsError(err).Rule != cadre.RuleMissing {
+			c.server.Log.Log(ctx, slog.LevelWarn, "a guest could not leave", "scope", scope, "why", err)
+		}
+	}
+}

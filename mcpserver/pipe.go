@@ -1,0 +1,162 @@
+package mcpserver
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// pipe carries one message a line. What is no message is answered with an error of the
+// protocol, and the connection goes on; the SDK's own transport would end it.
+type pipe struct {
+	in  *bufio.Reader
+	out io.Writer
+
+	write sync.Mutex
+	lines chan line
+	once  sync.Once
+	over  chan struct{}
+}
+
+// line is what was read: a message, or why there is none any more.
+type line struct {
+	message jsonrpc.Message
+	err     error
+}
+
+var (
+	_ mcp.Transport  = (*pipe)(nil)
+	_ mcp.Connection = (*pipe)(nil)
+)
+
+func newPipe(in io.Reader, out io.Writer) *pipe {
+	return &pipe{in: bufio.NewReaderSize(in, 64<<10), out: out, lines: make(chan line), over: make(chan struct{})}
+}
+
+// Connect begins to read.
+func (p *pipe) Connect(context.Context) (mcp.Connection, error) {
+	go p.listen()
+	return p, nil
+}
+
+// listen reads until the other end hangs up. A read cannot be interrupted, so this may
+// outlive the connection, until the process ends.
+func (p *pipe) listen() {
+	for {
+		l := line{}
+		l.message, l.err = p.next()
+		select {
+		case p.lines <- l:
+		case <-p.over:
+			return
+		}
+		if l.err != nil {
+			return
+		}
+	}
+}
+
+// next gives the next line that is a message.
+func (p *pipe) next() (jsonrpc.Message, error) {
+	for {
+		data, long, err := p.readLine()
+		switch {
+		case long:
+			err = p.complain(nil, jsonrpc.CodeInvalidRequest, "a request is longer than %d bytes", maxRequest)
+		case err != nil:
+			return nil, err
+		case len(bytes.TrimSpace(data)) == 0:
+		case !json.Valid(data):
+			err = p.complain(nil, jsonrpc.CodeParseError, "a line is no JSON")
+		default:
+			message, wrong := jsonrpc.DecodeMessage(data)
+			if wrong == nil {
+				return message, nil
+			}
+			err = p.complain(idIn(data), jsonrpc.CodeInvalidRequest, "a line is no request: %v", wrong)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// readLine reads a line, and of one that is too long only its end.
+func (p *pipe) readLine() (data []byte, long bool, err error) {
+	for {
+		part, err := p.in.ReadSlice('\n')
+		if long = long || len(data)+len(part) > maxRequest; long {
+			data = nil
+		} else {
+			data = append(data, part...)
+		}
+		switch {
+		case errors.Is(err, io.EOF) && len(data) > 0:
+			return data, long, nil
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return data, long, err
+		}
+	}
+}
+
+// idIn is the id of a request that is wrong otherwise.
+func idIn(data []byte) json.RawMessage {
+	var r struct {
+		ID json.RawMessage `json:"id"`
+	}
+	_ = json.Unmarshal(data, &r) // then it has none
+	return r.ID
+}
+
+// complain answers what is no request.
+func (p *pipe) complain(id json.RawMessage, code int, format string, args ...any) error {
+	if len(id) == 0 {
+		id = json.RawMessage("null")
+	}
+	return p.send(mustJSON(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": fmt.Sprintf(format, args...)}}))
+}
+
+func (p *pipe) send(data []byte) error {
+	p.write.Lock()
+	defer p.write.Unlock()
+	_, err := p.out.Write(append(data, '\n'))
+	return err
+}
+
+// Read gives the next message.
+func (p *pipe) Read(ctx context.Context) (jsonrpc.Message, error) {
+	select {
+	case l := <-p.lines:
+		return l.message, l.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-p.over:
+		return nil, io.EOF
+	}
+}
+
+// Write sends a message.
+func (p *pipe) Write(_ context.Context, message jsonrpc.Message) error {
+	data, err := jsonrpc.EncodeMessage(message)
+	if err != nil {
+		return err
+	}
+	return p.send(data)
+}
+
+// Close ends the connection on this side.
+func (p *pipe) Close() error {
+	p.once.Do(func() { close(p.over) })
+	return nil
+}
+
+// SessionID is empty: a pipe has one session.
+func (p *pipe) SessionID() string { return "" }

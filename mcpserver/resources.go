@@ -1,0 +1,195 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"cadre"
+	"cadre/coord"
+)
+
+// Resources are about the list that the connection works on: no address leads to
+// another team's.
+const (
+	boardURI  = "cadre://board"
+	logURI    = "cadre://log"
+	taskURI   = "cadre://task/"
+	memberURI = "cadre://member/"
+	mailURI   = "cadre://message/"
+)
+
+func (c *connection) addResources() {
+	c.mcp.AddResource(&mcp.Resource{
+		URI: boardURI, Name: "board", Title: "The board", MIMEType: "application/json",
+		Description: "The team, its members, and every open task",
+	}, c.read)
+	c.mcp.AddResource(&mcp.Resource{
+		URI: logURI, Name: "log", Title: "The log", MIMEType: "application/json", Description: "The last 50 events: who did what, when, through which door",
+	}, c.read)
+	for _, t := range []*mcp.ResourceTemplate{
+		{URITemplate: taskURI + "{id}", Name: "task", Title: "A task", Description: "A task whole, however long"},
+		{URITemplate: memberURI + "{name}/log", Name: "transcript", Title: "What a member did", Description: "The last 50 events of one member"},
+		{URITemplate: mailURI + "{id}", Name: "message", Title: "A message", Description: "A message to you, whole, however long"},
+	} {
+		t.MIMEType = "application/json"
+		c.mcp.AddResourceTemplate(t, c.read)
+	}
+}
+
+// read reads one resource.
+func (c *connection) read(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+	uri := req.Params.URI
+	answer, err := c.look(ctx, uri)
+	if cadre.AsError(err) != nil && cadre.AsError(err).Code == cadre.CodeNotFound {
+		return nil, mcp.ResourceNotFoundError(uri)
+	}
+	if err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(answer)
+	if err != nil {
+		return nil, err
+	}
+	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: uri, MIMEType: "application/json", Text: string(data)}}}, nil
+}
+
+// board is everything that is open, on one page.
+type board struct {
+	Team  object     `json:"team"`
+	Tasks []taskLine `json:"tasks"`
+}
+
+const mostEvents = 50
+
+func (c *connection) look(ctx context.Context, uri string) (any, error) {
+	s := c.session()
+	missing := cadre.Refuse(cadre.RuleMissing, "", "there is no resource %.80q", uri)
+	switch {
+	case uri == boardURI:
+		team, err := s.Do(ctx, "team show", &cadre.TeamShow{})
+		if err != nil {
+			return nil, err
+		}
+		tasks, err := s.Do(ctx, "task list", &cadre.TaskList{Open: true})
+		if err != nil {
+			return nil, err
+		}
+		_, status := presentStatus(team.(*cadre.TeamView))
+		return board{status, linesOf(tasks.([]*cadre.TaskView))}, nil
+	case uri == logURI:
+		return s.Do(ctx, "log", &coord.Log{Limit: mostEvents})
+	case strings.HasPrefix(uri, taskURI):
+		return s.Do(ctx, "task show", &cadre.TaskShow{ID: cadre.TaskID(strings.TrimPrefix(uri, taskURI))})
+	case strings.HasPrefix(uri, memberURI) && strings.HasSuffix(uri, "/log"):
+		name := strings.TrimSuffix(strings.TrimPrefix(uri, memberURI), "/log")
+		return s.Do(ctx, "log", &coord.Log{Limit: mostEvents, By: name})
+	case strings.HasPrefix(uri, mailURI):
+		answer, err := s.Do(ctx, "msg inbox", &cadre.MsgInbox{All: true})
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range answer.([]*cadre.MessageView) {
+			if string(m.ID) == strings.TrimPrefix(uri, mailURI) {
+				return m, nil
+			}
+		}
+	}
+	return nil, missing
+}
+
+// subscribe tells a client from now on that a resource changed.
+func (c *connection) subscribe(ctx context.Context, req *mcp.SubscribeRequest) error {
+	if _, err := c.look(ctx, req.Params.URI); err != nil {
+		return mcp.ResourceNotFoundError(req.Params.URI)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.watching) == 0 {
+		go c.watch()
+	}
+	c.watching[req.Params.URI] = true
+	return nil
+}
+
+func (c *connection) unsubscribe(_ context.Context, req *mcp.UnsubscribeRequest) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.watching[req.Params.URI] = false // the one who watches stays
+	return nil
+}
+
+// calm is how long changes are gathered before a client is told of them.
+const calm = 50 * time.Millisecond
+
+// watch follows the log for as long as the connection lasts.
+func (c *connection) watch() {
+	for c.ctx.Err() == nil {
+		s := c.session()
+		answer, err := s.Do(c.ctx, "watch", &coord.Watch{})
+		if err != nil {
+			return
+		}
+		touched := map[string]bool{}
+		var due <-chan time.Time
+		events := make(chan cadre.Event)
+		following, stop := context.WithCancel(c.ctx)
+		go func() {
+			defer close(events)
+			for e, err := range answer.(coord.Stream).Events {
+				if err != nil {
+					return
+				}
+				select {
+				case events <- e:
+				case <-following.Done():
+					return
+				}
+			}
+		}()
+		for open := true; open; {
+			select {
+			case e, ok := <-events:
+				if open = ok; ok {
+					c.touch(touched, e)
+					if due == nil {
+						due = time.After(calm)
+					}
+				}
+			case <-due:
+				due = nil
+				for uri := range touched {
+					_ = c.mcp.ResourceUpdated(c.ctx, &mcp.ResourceUpdatedNotificationParams{URI: uri})
+				}
+				clear(touched)
+				open = c.session().Scope == s.Scope
+			}
+		}
+		stop()
+	}
+}
+
+// touch notes the resources that an event changed, among those that were asked for.
+func (c *connection) touch(touched map[string]bool, e cadre.Event) {
+	uris := []string{boardURI, logURI, memberURI + e.Actor.Name + "/log"}
+	switch e.Object.Kind {
+	case cadre.KindTask:
+		uris = append(uris, taskURI+e.Object.ID)
+	case cadre.KindComment:
+		if comment, ok := e.After.(*cadre.Comment); ok {
+			uris = append(uris, taskURI+string(comment.Task))
+		}
+	case cadre.KindMessage:
+		uris = append(uris, mailURI+e.Object.ID)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, uri := range uris {
+		if c.watching[uri] {
+			touched[uri] = true
+		}
+	}
+}

@@ -1,0 +1,222 @@
+package cadre
+
+import "slices"
+
+// Due says how much waits for the caller, for a word about it on every answer.
+type Due struct {
+	After uint64 // messages up to this number were shown already
+}
+
+// DueView is how much that is.
+type DueView struct {
+	Unread int `json:"unread"`
+	Asks   int `json:"asks"`
+}
+
+// Look counts.
+func (v *Due) Look(s Snap, c Command) (any, error) {
+	d, err := look(s, c)
+	if err != nil {
+		return nil, err
+	}
+	out := &DueView{}
+	prefix := prefixKey(d.me)
+	for _, err := range scan[*Message](s, IndexUnread, prefix, prefix+seqKey(v.After)) {
+		if err != nil {
+			return nil, err
+		}
+		out.Unread++
+	}
+	for a, err := range s.OpenAsks() {
+		if err != nil {
+			return nil, err
+		}
+		if d.awaited(a) {
+			out.Asks++
+		}
+	}
+	return out, nil
+}
+
+// awaited says whether an open ask waits for the caller.
+func (d *draft) awaited(a *Ask) bool {
+	return a.State == AskOpen && (slices.Contains(a.Approvers, d.me) || d.rights >= leads && a.ForPerson())
+}
+
+// News is what concerns the caller: all of it, or what some events changed.
+type News struct {
+	Since  []Event // what happened, for a caller that saw everything before
+	All    bool
+	Most   int    // of each kind
+	Unseen uint64 // messages up to this number were shown already
+}
+
+// NewsView is what concerns a caller.
+type NewsView struct {
+	You      string         `json:"you"`
+	Leads    bool           `json:"leads,omitempty"`
+	Scope    Scope          `json:"scope"`
+	Tasks    []*TaskView    `json:"tasks"` // the caller's own
+	Lost     []TaskID       `json:"lost"`  // tasks that were the caller's and are not any more
+	Ready    []*TaskView    `json:"ready"` // tasks of nobody that could be started
+	Messages []*MessageView `json:"messages"`
+	Asks     []*Ask         `json:"asks"`    // what waits for the caller's answer
+	Answers  []*Ask         `json:"answers"` // what the caller asked and was answered
+	More     bool           `json:"more"`    // there is more of some kind
+	Head     Head           `json:"-"`
+}
+
+// Empty says that nothing happened.
+func (v *NewsView) Empty() bool {
+	return len(v.Tasks)+len(v.Lost)+len(v.Ready)+len(v.Messages)+len(v.Asks)+len(v.Answers) == 0
+}
+
+// Look gathers it. What the caller did itself is no news to it.
+func (v *News) Look(s Snap, c Command) (any, error) {
+	d, err := look(s, c)
+	if err != nil {
+		return nil, err
+	}
+	out := &NewsView{You: d.me, Leads: d.rights >= leads, Scope: s.Scope(), Head: s.Head()}
+	out.Tasks, out.Lost, out.Ready = []*TaskView{}, []TaskID{}, []*TaskView{}
+	out.Messages, out.Asks, out.Answers = []*MessageView{}, []*Ask{}, []*Ask{}
+	if v.All {
+		return out, v.all(d, out)
+	}
+	seen := map[Ref]bool{}
+	for _, e := range slices.Backward(v.Since) { // the newest event of an object says all
+		if ref := e.Object; !seen[ref] && e.Actor != c.Actor {
+			seen[ref] = true
+			if err := v.note(d, out, e); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, reverse := range []func(){
+		func() { slices.Reverse(out.Tasks) },
+		func() { slices.Reverse(out.Lost) },
+		func() { slices.Reverse(out.Ready) },
+		func() { slices.Reverse(out.Messages) },
+		func() { slices.Reverse(out.Asks) },
+		func() { slices.Reverse(out.Answers) },
+	} {
+		reverse()
+	}
+	return out, nil
+}
+
+// all gathers everything that concerns the caller now.
+func (v *News) all(d *draft, out *NewsView) error {
+	for t, err := range d.Tasks(TaskQuery{Index: IndexOwner, Key: d.me}) {
+		if err != nil {
+			return err
+		}
+		if t.Kind == KindInternal {
+			continue
+		}
+		if err := v.add(d, out, &out.Tasks, t.ID); err != nil {
+			return err
+		}
+		if out.More {
+			break
+		}
+	}
+	for t, err := range d.Tasks(TaskQuery{Index: IndexReady}) {
+		if err != nil {
+			return err
+		}
+		if len(out.Ready) == v.Most {
+			out.More = true
+			break
+		}
+		if err := v.add(d, out, &out.Ready, t.ID); err != nil {
+			return err
+		}
+	}
+	for m, err := range d.Unread(d.me) {
+		if err != nil {
+			return err
+		}
+		if len(out.Messages) == v.Most {
+			out.More = true
+			break
+		}
+		out.Messages = append(out.Messages, viewMessage(m))
+	}
+	for a, err := range d.OpenAsks() {
+		if err != nil {
+			return err
+		}
+		if d.awaited(a) {
+			out.Asks = append(out.Asks, a)
+		}
+	}
+	return nil
+}
+
+// note adds what one event means for the caller.
+func (v *News) note(d *draft, out *NewsView, e Event) error {
+	switch after := e.After.(type) {
+	case *Task:
+		before, _ := e.Before.(*Task)
+		return v.task(d, out, before, after)
+	case *Message:
+		m, err := d.Message(after.ID)
+		if err == nil && m != nil && m.To == d.me && m.ReadAt == nil && m.Dead == "" && m.N > v.Unseen {
+			out.Messages = append(out.Messages, viewMessage(m))
+		}
+		return err
+	case *Ask:
+		a, err := d.Ask(after.ID)
+		switch {
+		case err != nil || a == nil:
+			return err
+		case d.awaited(a):
+			out.Asks = append(out.Asks, a)
+		case a.From == d.me && a.State != AskOpen:
+			out.Answers = append(out.Answers, a)
+		}
+	case *Comment:
+		t, err := d.Task(after.Task)
+		if err == nil && t != nil && t.Owner == d.me && !has(out.Tasks, t.ID) {
+			err = v.add(d, out, &out.Tasks, t.ID)
+		}
+		return err
+	}
+	return nil
+}
+
+// task adds a task that is the caller's, was, or could be.
+func (v *News) task(d *draft, out *NewsView, before, after *Task) error {
+	now, err := d.Task(after.ID)
+	if err != nil || now == nil || now.Kind == KindInternal {
+		return err
+	}
+	if before != nil && slices.Equal(changedFields(before, after), []string{"lease"}) {
+		return nil // a claim was renewed
+	}
+	switch {
+	case now.Owner == d.me && now.Status != Deleted && !has(out.Tasks, now.ID):
+		return v.add(d, out, &out.Tasks, now.ID)
+	case now.Owner == "" && now.Ready() && !has(out.Ready, now.ID):
+		return v.add(d, out, &out.Ready, now.ID)
+	case before != nil && before.Owner == d.me && !slices.Contains(out.Lost, now.ID):
+		out.Lost = append(out.Lost, now.ID)
+	}
+	return nil
+}
+
+func has(views []*TaskView, id TaskID) bool {
+	return slices.ContainsFunc(views, func(t *TaskView) bool { return t.ID == id })
+}
+
+// add adds a task to a list of the answer, if there is room.
+func (v *News) add(d *draft, out *NewsView, list *[]*TaskView, id TaskID) error {
+	if len(*list) == v.Most {
+		out.More = true
+		return nil
+	}
+	view, err := d.viewTask(id)
+	*list = append(*list, view)
+	return err
+}
