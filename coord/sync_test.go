@@ -103,7 +103,9 @@ func TestATokenThatIsRevokedEndsWhatWaits(t *testing.T) {
 	d, lead, _ := team(t)
 	lead.Actor.Proof = cadre.ProofTerminal
 	for name, end := range map[string]func(id string){
-		"revoked": func(id string) { must[*coord.TokenView](t, lead, &coord.TokenRevoke{TokenRevoke: cadre.TokenRevoke{ID: id}}) },
+		"revoked": func(id string) {
+			must[*coord.TokenView](t, lead, &coord.TokenRevoke{TokenRevoke: cadre.TokenRevoke{ID: id}})
+		},
 		"expired": func(string) {},
 	} {
 		t.Run(name, func(t *testing.T) {
