@@ -249,6 +249,7 @@ func (c *connection) tell(ctx context.Context, text string) {
 	client := c.client
 	c.mu.Unlock()
 	if client != nil {
+		//lint:ignore SA1019 clients of today's versions of the protocol ask for it
 		_ = client.Log(ctx, &mcp.LoggingMessageParams{Level: "warning", Logger: "cadre", Data: text})
 	}
 }

@@ -27,6 +27,8 @@ var update = flag.Bool("update", false, "write the exchanges anew")
 //	ann& ReadInbox {"wait":60}   the same, without waiting for the answer
 //	ann.                         here it is
 //
+// ASK in a call is the newest request that an answer told of.
+//
 // After a call come the lines of its text, and its data after = or, where it is an
 // error, after !. Whoever has no token is a guest, and there are none over HTTP.
 func TestExchanges(t *testing.T) {
@@ -82,6 +84,8 @@ type conversation struct {
 	said    strings.Builder
 }
 
+var requestID = regexp.MustCompile(`(?m)^= .*"request_id":"(a\d+)"`)
+
 var callLine = regexp.MustCompile(`^([a-z]+)([>&]) (\w+) (\{.*\})$`)
 
 // step carries out one line of the file. What is no command is an old answer.
@@ -106,6 +110,10 @@ func (c *conversation) step(line string) {
 	if client == nil {
 		client = c.w.connect(m[1], c.door, nil)
 		c.clients[m[1]] = client
+	}
+	asks := requestID.FindAllStringSubmatch(c.said.String(), -1)
+	if len(asks) > 0 {
+		m[4] = strings.ReplaceAll(m[4], "ASK", asks[len(asks)-1][1])
 	}
 	if m[2] == ">" {
 		c.said.WriteString(answerOf(t, client, m[3], m[4]))

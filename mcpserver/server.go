@@ -64,7 +64,9 @@ func (srv *Server) connect(ctx context.Context, s *coord.Session) *connection {
 		SetCacheable:      func(_ context.Context, _ mcp.Request, cache *mcp.Cacheable) { cache.CacheScope = "private" },
 		CompletionHandler: c.complete, SubscribeHandler: c.subscribe, UnsubscribeHandler: c.unsubscribe,
 		Capabilities: &mcp.ServerCapabilities{
-			Logging: &mcp.LoggingCapabilities{}, Tools: &mcp.ToolCapabilities{}, Prompts: &mcp.PromptCapabilities{}, Resources: &mcp.ResourceCapabilities{Subscribe: true},
+			//lint:ignore SA1019 clients of today's versions of the protocol ask for it
+			Logging: &mcp.LoggingCapabilities{},
+			Tools:   &mcp.ToolCapabilities{}, Prompts: &mcp.PromptCapabilities{}, Resources: &mcp.ResourceCapabilities{Subscribe: true},
 		},
 	})
 	c.mcp.AddReceivingMiddleware(c.greet)
