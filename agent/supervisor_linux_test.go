@@ -304,7 +304,9 @@ func TestAFailingTaskNeedsAPersonInTheEnd(t *testing.T) {
 
 func TestAHookThatRefusesEndsInAPerson(t *testing.T) {
 	w := newTeam(t)
+	w.end() // the next supervisor begins with the hook
 	w.Hooks = &coord.Hooks{Commands: map[coord.HookEvent][]coord.HookCommand{coord.TaskCompleted: {{Command: "echo not good >&2; exit 2", Timeout: time.Minute}}}, Env: w.options.Env}
+	w.supervise()
 	w.spawn("ann")
 	id := w.add("echo run >> ran")
 	w.until("it needs a person", func() bool {

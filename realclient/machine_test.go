@@ -52,6 +52,7 @@ type machine struct {
 	version string
 	dir     string
 	model   *model
+	more    []string // variables that everybody finds besides
 }
 
 // both runs a test on a machine with each of the clients.
@@ -63,7 +64,7 @@ func both(t *testing.T, test func(m *machine)) {
 
 func newMachine(t *testing.T, version string) *machine {
 	t.Helper()
-	m := &machine{t, version, t.TempDir(), newModel(t)}
+	m := &machine{T: t, version: version, dir: t.TempDir(), model: newModel(t)}
 	for _, name := range []string{"home", "work", "claude", "tmp"} {
 		if err := os.Mkdir(filepath.Join(m.dir, name), 0o700); err != nil {
 			t.Fatal(err)
@@ -115,11 +116,11 @@ func read[T any](m *machine, names ...string) T {
 
 // environ is all that a process on this machine finds around it.
 func (m *machine) environ() []string {
-	return []string{
+	return append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + m.path("home"), "TERM=xterm-256color", "LANG=C.UTF-8", "SHELL=/bin/bash",
 		"CLAUDE_CONFIG_DIR=" + m.path("claude"), "CADRE_STATE_DIR=" + m.path("state"), "XDG_CACHE_HOME=" + m.path("cache"),
 		"TMPDIR=" + m.path("tmp"), "CLAUDE_CODE_TMPDIR=" + m.path("tmp"),
-	}
+	}, m.more...)
 }
 
 // cadre runs a command of the operator, which has to succeed, and gives what it

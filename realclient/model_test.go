@@ -37,6 +37,7 @@ func newModel(t testing.TB) *model {
 	mux.HandleFunc("POST /v1/messages/count_tokens", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, `{"input_tokens":10}`)
 	})
+	mux.HandleFunc("POST /v1/responses", m.responses)
 	s := httptest.NewServer(mux) // everything else that a client asks for is not there
 	t.Cleanup(func() {
 		close(m.closed)
@@ -226,32 +227,44 @@ func (m *model) messages(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	answer := content{{Type: "text", Text: "ok"}}
-	if c := m.belongs(&in); c != nil {
-		a := &ask{in.last(), make(chan content, 1), r.Context().Done()}
-		select {
-		case c.asks <- a:
-		case <-a.gone:
-			return
-		case <-m.closed:
-			return
-		}
-		select {
-		case answer = <-a.answer:
-		case <-a.gone:
-			return
-		case <-m.closed:
-			return
-		}
+	if answer := m.answer(m.belongs(&in), in.last(), r.Context().Done()); answer != nil {
+		reply(w, &in, answer)
 	}
-	reply(w, &in, answer)
+}
+
+// answer is what the test says in a talk, or an empty phrase where it is in none; nil
+// when nobody waits for it any more.
+func (m *model) answer(c *talk, said content, gone <-chan struct{}) content {
+	if c == nil {
+		return content{{Type: "text", Text: "ok"}}
+	}
+	a := &ask{said, make(chan content, 1), gone}
+	select {
+	case c.asks <- a:
+	case <-gone:
+		return nil
+	case <-m.closed:
+		return nil
+	}
+	select {
+	case answer := <-a.answer:
+		return answer
+	case <-gone:
+		return nil
+	case <-m.closed:
+		return nil
+	}
 }
 
 func (m *model) belongs(in *request) *talk {
 	if len(in.Tools) == 0 || strings.Contains(in.last().text(), "[SUGGESTION MODE") {
 		return nil
 	}
-	first := in.first().text()
+	return m.talkOf(in.first().text())
+}
+
+// talkOf is the conversation that begins with a text.
+func (m *model) talkOf(first string) *talk {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, c := range m.talks {

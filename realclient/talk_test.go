@@ -111,3 +111,35 @@ func TestToolWithoutAnswerIsNoticed(t *testing.T) {
 		t.Errorf("it said %q", r.said)
 	}
 }
+
+// TestModelSpeaksToCodex does the same over the protocol of Codex.
+func TestModelSpeaksToCodex(t *testing.T) {
+	m := newModel(t)
+	ann := m.talk("You are ann")
+	said := object{"type": "message", "role": "user", "content": []object{{"type": "input_text", "text": "You are ann."}}}
+	streamed := make(chan string, 2)
+	ask := func(input ...object) {
+		body, _ := json.Marshal(object{"input": input})
+		r, err := http.Post(m.url+"/v1/responses", "application/json", bytes.NewReader(body))
+		if err != nil {
+			streamed <- err.Error()
+			return
+		}
+		defer r.Body.Close()
+		text, _ := io.ReadAll(r.Body)
+		streamed <- string(text)
+	}
+	go func() {
+		ask(said)
+		ask(said, object{"type": "function_call_output", "call_id": "toolu_000001", "output": "no tasks"})
+	}()
+	if got := ann.use("exec_command", object{"cmd": "ls"}); got != `"no tasks"` {
+		t.Errorf("the tool's answer is %q", got)
+	}
+	ann.say("bye")
+	for _, part := range []string{`"arguments":"{\"cmd\":\"ls\"}"`, `"text":"bye"`} {
+		if got := <-streamed; !strings.Contains(got, part) || !strings.Contains(got, "event: response.completed\n") {
+			t.Errorf("no %s in:\n%s", part, got)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"os"
 	"strings"
 
 	"cadre"
@@ -17,7 +18,11 @@ func prompt(s agent.Spec, t *cadre.TaskView, mail []*cadre.Message, first bool) 
 		if s.Member.Prompt != "" {
 			parts = append(parts, s.Member.Prompt)
 		}
-		parts = append(parts, `In your shell the command cadre knows who you are: "cadre task list", "cadre task show ID", "cadre task comment ID TEXT", `+
+		self, err := os.Executable()
+		if err != nil {
+			self = "cadre"
+		}
+		parts = append(parts, `In your shell the command cadre (`+self+`) knows who you are: "cadre task list", "cadre task show ID", "cadre task comment ID TEXT", `+
 			`"cadre task add SUBJECT -d DESCRIPTION", "cadre member list", "cadre msg send NAME TEXT", "cadre ask for question TEXT". "cadre --help" says more.`)
 	}
 	if t != nil {
