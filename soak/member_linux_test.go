@@ -125,9 +125,7 @@ func TestSoakOverreach(t *testing.T) {
 	clean := "env -i HOME=$HOME PATH=$PATH CADRE_CLAUDE=off CADRE_STATE_DIR=" + c.state + " "
 	tries := []string{"", "setsid -w ", clean, clean + "setsid -w ", "nohup "}
 	for _, with := range []string{own, token} {
-		for _, try := range []string{"env CADRE_TOKEN=" + with + " ", clean + "CADRE_TOKEN=" + with + " ", clean + "CADRE_TOKEN=" + with + " setsid -w "} {
-			tries = append(tries, try)
-		}
+		tries = append(tries, "env CADRE_TOKEN="+with+" ", clean+"CADRE_TOKEN="+with+" ", clean+"CADRE_TOKEN="+with+" setsid -w ")
 	}
 	script := `a=$(` + c.bin + ` ask for permission "to do as I like" -q)` + "\n"
 	for _, try := range tries {
