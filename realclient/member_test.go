@@ -4,6 +4,7 @@ package realclient
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -61,6 +62,13 @@ func (m *machine) worksAsMember(backend, mode string, shell func(ann *talk, comm
 	m.cadre("team", "create", "docs")
 	m.cadre("task", "add", "Outline", "-d", "one page")
 	m.cadre("member", "spawn", "ann", "--backend", backend, "--mode", mode, "--prompt", "You write the manual.")
+	m.Cleanup(func() { // a test that failed leaves no supervisor
+		c := exec.Command(cadre, "team", "delete", "docs", "--force")
+		c.Dir, c.Env = m.path("work"), m.environ()
+		if out, err := c.CombinedOutput(); err != nil {
+			m.Errorf("deleting the team: %v: %s", err, out)
+		}
+	})
 	ann.need()
 	for _, part := range []string{"You write the manual.", "Your task is task 1: Outline", "one page"} {
 		has(m, "what it is told", []string{ann.ask.said.text()}, part)
