@@ -38,6 +38,18 @@ func (v *TaskNext) Decide(s Snap, c Command) ([]Event, error) {
 	return d.finish()
 }
 
+// takeUp takes what is right to do next, where there is something.
+func (d *draft) takeUp(runs bool, lease time.Duration) error {
+	if err := d.expire(); err != nil {
+		return err
+	}
+	t, err := d.nextOwn(runs)
+	if err != nil || t == nil {
+		return err
+	}
+	return d.take(t, lease)
+}
+
 // expire ends the leases and the asks whose time is over.
 func (d *draft) expire() error {
 	if err := d.expireLeases(); err != nil {

@@ -194,6 +194,14 @@ type TaskDone struct {
 	Force  bool     `json:"force,omitempty" help:"although it waits for others (lead or operator; recorded)"`
 	Fence  uint64   `json:"fence,omitempty" door:"-" help:"the claim this is based on"`
 	Tell   bool     `json:"tell,omitempty" door:"-" help:"tell the lead"`
+
+	Take *Take `json:"take,omitempty" door:"-" help:"also take up what is next, in the same commit"`
+}
+
+// Take is how somebody takes up what is right to do next.
+type Take struct {
+	Lease time.Duration `json:"lease,omitempty"`
+	Runs  bool          `json:"runs,omitempty"` // only a task that has a command to run
 }
 
 // Decide completes.
@@ -209,10 +217,18 @@ func (v *TaskDone) Decide(s Snap, c Command) ([]Event, error) {
 		if err := t.fenced(v.Fence); err != nil {
 			return err
 		}
-		if err := d.complete(t, result, v.Force); err != nil || !v.Tell || t.Status == Completed {
+		if err := d.complete(t, result, v.Force); err != nil {
 			return err
 		}
-		return d.notice(LeadName, t.ID, "%s completed task %s (%s)", d.me, t.ID, clip(t.Subject, 60))
+		if v.Tell && t.Status != Completed {
+			if err := d.notice(LeadName, t.ID, "%s completed task %s (%s)", d.me, t.ID, clip(t.Subject, 60)); err != nil {
+				return err
+			}
+		}
+		if v.Take == nil {
+			return nil
+		}
+		return d.takeUp(v.Take.Runs, v.Take.Lease)
 	})
 }
 
@@ -318,9 +334,13 @@ type Done struct {
 }
 
 // Answer gives the task, what it freed, and what comes next.
-func (v *TaskDone) Answer(s Snap, c Command, r Receipt) (any, error) { return s.answerDone(v.ID, c, r) }
+func (v *TaskDone) Answer(s Snap, c Command, r Receipt) (any, error) {
+	return s.answerDone(v.ID, c, r, v.Take != nil && v.Take.Runs)
+}
 
-func (s Snap) answerDone(id TaskID, c Command, r Receipt) (any, error) {
+// answerDone chooses what comes next among what has a command to run, if only that can
+// be done.
+func (s Snap) answerDone(id TaskID, c Command, r Receipt, runs bool) (any, error) {
 	view, err := s.viewTask(id)
 	if err != nil {
 		return nil, err
@@ -337,7 +357,7 @@ func (s Snap) answerDone(id TaskID, c Command, r Receipt) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	next, err := d.nextOwn(false)
+	next, err := d.nextOwn(runs)
 	if err != nil || next == nil {
 		return out, err
 	}
@@ -426,5 +446,5 @@ func (v *TaskAccept) Decide(s Snap, c Command) ([]Event, error) {
 
 // Answer gives the task and what it freed.
 func (v *TaskAccept) Answer(s Snap, c Command, r Receipt) (any, error) {
-	return s.answerDone(v.ID, c, r)
+	return s.answerDone(v.ID, c, r, false)
 }

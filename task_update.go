@@ -61,7 +61,7 @@ func (v *TaskUpdate) Decide(s Snap, c Command) ([]Event, error) {
 func (v *TaskUpdate) Answer(s Snap, c Command, r Receipt) (any, error) {
 	if v.Status != nil {
 		if st, _ := ParseStatus(*v.Status); st == Completed {
-			return s.answerDone(v.ID, c, r)
+			return s.answerDone(v.ID, c, r, false)
 		}
 	}
 	return s.viewTask(v.ID)

@@ -85,3 +85,26 @@ func TestAPlanThatIsRefusedNeedsAPerson(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+func TestTheNextTaskIsTakenUpWithTheCompletion(t *testing.T) {
+	w := spawned(t, "ann", "ben")
+	one := w.must(operator, &TaskAdd{Subject: "one", Run: "true"}).(*Added).ID
+	two := w.must(operator, &TaskAdd{Subject: "two", Run: "true", BlockedBy: []TaskID{one}}).(*Added).ID
+	w.must(operator, &TaskAdd{Subject: "nothing to run", Priority: "urgent"})
+	first := w.must(as("ann"), &TaskNext{Claim: true, Lease: time.Minute, Runs: true}).(*TaskView)
+	done := &TaskDone{ID: first.ID, Fence: first.Fence, Take: &Take{Lease: time.Minute, Runs: true}}
+	got := w.must(as("ann"), done).(*Done)
+	if got.Next == nil || got.Next.ID != two || got.Next.Owner != "ann" || got.Next.Status != InProgress || w.task(two).Lease == nil {
+		t.Fatalf("next is %+v", got.Next)
+	}
+	w.refused(RuleFence, as("ann"), &TaskDone{ID: two, Fence: got.Next.Fence + 1, Take: &Take{}})
+	if got := w.must(as("ann"), &TaskDone{ID: two, Fence: got.Next.Fence, Take: &Take{Runs: true}}).(*Done); got.Next != nil {
+		t.Errorf("next is %+v", got.Next)
+	}
+	w.must(operator, &TeamMode{Mode: ModeDispatch})
+	three := w.must(operator, &TaskAdd{Subject: "three", Run: "true", Owner: "ben"}).(*Added).ID
+	w.must(operator, &TaskAdd{Subject: "four", Run: "true"})
+	if got := w.must(as("ben"), &TaskDone{ID: three, Take: &Take{Runs: true}}).(*Done); got.Next != nil {
+		t.Errorf("who is handed its work took up %+v", got.Next)
+	}
+}

@@ -27,12 +27,13 @@ type runner struct {
 	worker  Worker
 	self    *coord.Session // the member as a caller
 	state   cadre.MemberState
-	because string       // why it has nothing to do, if that is more than that nothing is ready
-	said    atomic.Int64 // what it did itself through some door
-	free    bool         // there was nothing to hand to it
-	told    bool         // its prompt
-	limited int          // how often in a row its provider let it do nothing
-	since   cadre.Seq    // what happened up to here is about an earlier run
+	taken   *cadre.TaskView // what it took up when it was done with the one before
+	because string          // why it has nothing to do, if that is more than that nothing is ready
+	said    atomic.Int64    // what it did itself through some door
+	free    bool            // there was nothing to hand to it
+	told    bool            // its prompt
+	limited int             // how often in a row its provider let it do nothing
+	since   cadre.Seq       // what happened up to here is about an earlier run
 
 	ctx    context.Context // ends when the member is to end
 	stop   context.CancelCauseFunc

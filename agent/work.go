@@ -48,6 +48,10 @@ func (r *runner) loop() {
 // next is what the member is to do now: what it was handed, or, where members do so,
 // what it takes.
 func (r *runner) next() (*cadre.TaskView, error) {
+	if t := r.taken; t != nil {
+		r.taken = nil
+		return t, nil
+	}
 	select {
 	case h := <-r.given:
 		if t := r.accept(h); t != nil {
@@ -288,8 +292,15 @@ func (r *runner) progress() int64 { return r.worker.Progress() + r.said.Load() }
 func (r *runner) finish(t *cadre.TaskView, out Outcome) {
 	failed := out.Summary
 	if out.OK {
-		_, err := r.self.Do(r.ctx, "task done", &cadre.TaskDone{ID: t.ID, Fence: t.Fence, Result: out.Summary, Tell: true})
+		done := &cadre.TaskDone{ID: t.ID, Fence: t.Fence, Result: out.Summary, Tell: true}
+		if r.backend.RunsOnly() && len(r.asked) == 0 && !r.v.settings().Dispatched() { // others may have something else to do first
+			done.Take = &cadre.Take{Lease: r.v.Lease, Runs: true}
+		}
+		answer, err := r.self.Do(r.ctx, "task done", done)
 		if err == nil {
+			if done.Take != nil {
+				r.taken = answer.(*cadre.Done).Next
+			}
 			return
 		}
 		failed = err.Error()
@@ -299,7 +310,7 @@ func (r *runner) finish(t *cadre.TaskView, out Outcome) {
 		}
 	}
 	first, _, _ := strings.Cut(failed, "\n")
-	r.because = fmt.Sprintf("failed: task %s, %s", t.ID, first[:min(len(first), 200)])
+	r.because = fmt.Sprintf("failed: task %s, %s", t.ID, strings.ToValidUTF8(first[:min(len(first), 200)], ""))
 	if _, err := r.self.Do(r.ctx, "task fail", &cadre.TaskFail{ID: t.ID, Fence: t.Fence, Result: failed}); err != nil && r.ctx.Err() == nil {
 		r.v.warn("task %s of %s: %v", t.ID, r.member.Name, err)
 		r.task = "" // it is still the member's, and may come again
