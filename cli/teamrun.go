@@ -20,7 +20,7 @@ import (
 
 // runFile is the run verb on the command line: its team comes from a file.
 type runFile struct {
-	Path string `json:"file,omitempty" arg:"[FILE]" help:"the team file; team.yaml without"`
+	Path string `json:"file,omitempty" arg:"[FILE]" help:"the team file, - for standard input; team.yaml without"`
 	coord.Run
 	Simulate bool   `json:"simulate,omitempty" help:"play it with scripted agents: nothing is run and nothing is written"`
 	Report   string `json:"report,omitempty" help:"write the report to this file too, as Markdown"`
@@ -61,7 +61,7 @@ func (v *runFile) read(p *program) (any, error) {
 // place of the file's.
 func (p *program) teamFile(path string, check func(*cadre.Member) []string) (*teamfile.File, error) {
 	at := path
-	if !filepath.IsAbs(at) {
+	if at != "-" && !filepath.IsAbs(at) {
 		at = filepath.Join(p.cwd, at)
 	}
 	in, err := p.openInput(at)
@@ -73,7 +73,11 @@ func (p *program) teamFile(path string, check func(*cadre.Member) []string) (*te
 	if err != nil {
 		return nil, cadre.Fault(err, "ls -l "+path, "reading the team file")
 	}
-	f, err := teamfile.Parse(path, filepath.Dir(at), data, check)
+	dir := filepath.Dir(at)
+	if at == "-" {
+		dir = p.cwd
+	}
+	f, err := teamfile.Parse(path, dir, data, check)
 	if err != nil {
 		return nil, err
 	}

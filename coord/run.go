@@ -57,6 +57,13 @@ func (v *Run) Run(ctx context.Context, s *Session) (any, error) {
 		return nil, err
 	}
 	r := &running{Run: v, s: s, began: s.Now().Wall, revived: map[string]int{}}
+	err = s.Store.View(ctx, s.Scope, func(snap cadre.Snap) error {
+		r.from = snap.Head()
+		return nil
+	})
+	if err != nil && !errors.Is(err, cadre.ErrNotFound) { // an archived team is told of when it is to be made
+		return nil, err
+	}
 	if v.Timeout <= 0 {
 		v.Timeout = v.File.Team.Limits.Timeout
 	}
@@ -108,6 +115,7 @@ type running struct {
 	*Run
 	s     *Session
 	began time.Time
+	from  cadre.Head // where the log stood before
 	last  *Standing
 
 	revived map[string]int // how often each member was started again
@@ -151,13 +159,9 @@ func (r *running) serve(ctx context.Context, runtime Runtime) (Outcome, error) {
 func (r *running) follow(ctx context.Context, over chan error) (Outcome, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	head, err := r.s.head(ctx)
-	if err != nil {
-		return "", err
-	}
 	events := make(chan cadre.Event)
 	failed := make(chan error, 1)
-	go func() { failed <- r.pump(ctx, head, events) }()
+	go func() { failed <- r.pump(ctx, r.from, events) }()
 	look, due := time.NewTimer(0), true
 	defer look.Stop()
 	wait := settling
@@ -179,7 +183,7 @@ func (r *running) follow(ctx context.Context, over chan error) (Outcome, error) 
 			}
 		case <-look.C:
 			began := time.Now()
-			now, err := r.s.standing(ctx, r.Attended)
+			now, err := r.s.standing(ctx, r.Attended && r.s.Actor.Person())
 			if err != nil {
 				if ctx.Err() != nil {
 					return RunInterrupted, nil

@@ -98,17 +98,19 @@ func schedule(open []*cadre.Task, names []string, members map[string]*teamfile.M
 	}
 	left := slices.Clone(open)
 	slices.SortStableFunc(left, func(a, b *cadre.Task) int { return b.Priority - a.Priority })
-	done := map[cadre.TaskID]bool{}
+	undone := map[cadre.TaskID]bool{}
+	for _, t := range open {
+		undone[t.ID] = true
+	}
 	waits := func(t *cadre.Task) bool {
-		return slices.ContainsFunc(t.BlockedBy, func(id cadre.TaskID) bool {
-			return !done[id] && slices.ContainsFunc(open, func(o *cadre.Task) bool { return o.ID == id })
-		})
+		return slices.ContainsFunc(t.BlockedBy, func(id cadre.TaskID) bool { return undone[id] })
 	}
 	for step := 1; len(left) > 0; step++ {
 		var taken []cadre.TaskID
+		busy := map[string]bool{}
 		for _, own := range []bool{true, false} { // own tasks first
 			for _, name := range names {
-				if slices.ContainsFunc(out, func(p *PlannedTask) bool { return p.Step == step && p.Who == name }) {
+				if busy[name] {
 					continue
 				}
 				i := slices.IndexFunc(left, func(t *cadre.Task) bool {
@@ -116,7 +118,7 @@ func schedule(open []*cadre.Task, names []string, members map[string]*teamfile.M
 				})
 				if i >= 0 {
 					out = append(out, &PlannedTask{Step: step, Who: name, Key: string(left[i].ID)})
-					taken = append(taken, left[i].ID)
+					taken, busy[name] = append(taken, left[i].ID), true
 					left = slices.Delete(left, i, i+1)
 				}
 			}
@@ -128,7 +130,7 @@ func schedule(open []*cadre.Task, names []string, members map[string]*teamfile.M
 			return out
 		}
 		for _, id := range taken {
-			done[id] = true
+			delete(undone, id)
 		}
 	}
 	return out

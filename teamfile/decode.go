@@ -35,14 +35,19 @@ type Problem struct {
 type reader struct {
 	file     *File
 	anchors  map[string]ast.Node
+	merging  map[ast.Node]bool // mappings that are being merged into others
+	read     int
 	problems []Problem
 }
+
+// maxValues is how much a file may say, aliases written out.
+const maxValues = 2_000_000
 
 // Parse reads a team file that stands in a folder. The error names everything that is wrong. What only this
 // machine can tell, whether a member can be run, is check's to say: it lists what it
 // cannot honour.
 func Parse(path, dir string, data []byte, check func(*cadre.Member) []string) (*File, error) {
-	r := &reader{file: &File{Path: path, Dir: dir, Digest: cadre.Digest(string(data)), places: map[string]place{}}, anchors: map[string]ast.Node{}}
+	r := &reader{file: &File{Path: path, Dir: dir, Digest: cadre.Digest(string(data)), places: map[string]place{}}, anchors: map[string]ast.Node{}, merging: map[ast.Node]bool{}}
 	if len(data) > MaxSize {
 		return nil, refuse(path, []Problem{{1, 1, fmt.Sprintf("the file is %d bytes long, %d are allowed", len(data), MaxSize)}})
 	}
@@ -69,6 +74,7 @@ func Parse(path, dir string, data []byte, check func(*cadre.Member) []string) (*
 // refuse makes one error of all problems, in the order of the file.
 func refuse(path string, problems []Problem) error {
 	slices.SortStableFunc(problems, func(a, b Problem) int { return cmp.Or(a.Line-b.Line, a.Column-b.Column) })
+	problems = slices.Compact(problems)
 	lines := make([]string, len(problems))
 	for i, p := range problems {
 		lines[i] = fmt.Sprintf("%s:%d:%d: %s", path, p.Line, p.Column, p.Message)
@@ -153,6 +159,12 @@ func (r *reader) resolve(n ast.Node) ast.Node {
 
 // value reads a node into a value of one of the types of the format.
 func (r *reader) value(n ast.Node, into reflect.Value, path string) {
+	if r.read++; r.read > maxValues {
+		if r.read == maxValues+1 {
+			r.at(n, "with its aliases written out the file says more than %d things", maxValues)
+		}
+		return
+	}
 	r.file.places[path] = whereIs(n)
 	if n = r.resolve(n); n == nil || n.Type() == ast.NullType {
 		return
@@ -269,20 +281,33 @@ func (r *reader) pairs(n ast.Node, path string) []*ast.MappingValueNode {
 	seen := map[string]bool{}
 	for _, pair := range all {
 		key := pair.Key.GetToken().Value
-		if _, merges := pair.Key.(*ast.MergeKeyNode); merges {
-			if from := r.resolve(pair.Value); from != nil {
-				merged = append(merged, r.pairs(from, path)...)
-			}
-			continue
-		}
 		if seen[key] {
 			r.at(pair.Key, "%s is there twice: take one away", key)
 			continue
 		}
 		seen[key] = true
+		if _, merges := pair.Key.(*ast.MergeKeyNode); merges {
+			merged = r.merge(pair.Value, path)
+			continue
+		}
 		own = append(own, pair)
 	}
 	return append(slices.DeleteFunc(merged, func(p *ast.MappingValueNode) bool { return seen[p.Key.GetToken().Value] }), own...)
+}
+
+// merge gives the pairs of a mapping that is merged into another.
+func (r *reader) merge(n ast.Node, path string) []*ast.MappingValueNode {
+	from := r.resolve(n)
+	if from == nil {
+		return nil
+	}
+	if r.merging[from] {
+		r.at(n, "this leads to itself")
+		return nil
+	}
+	r.merging[from] = true
+	defer delete(r.merging, from)
+	return r.pairs(from, path)
 }
 
 // entries reads a mapping whose keys are names into a list, in the order of the file.

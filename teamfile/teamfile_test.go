@@ -3,6 +3,7 @@ package teamfile
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -124,6 +125,18 @@ func TestProblems(t *testing.T) {
 
 // Must gives the error of something that fails.
 func Must(_ *File, err error) error { return err }
+
+// TestAliasesAreBounded: a short file cannot say arbitrarily much.
+func TestAliasesAreBounded(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("members: {a: }\ntasks:\n  t0: &t {run: x, labels: [" + strings.Repeat("a,", 5000) + "a]}\n")
+	for i := range 1000 {
+		fmt.Fprintf(&b, "  t%d: *t\n", i+1)
+	}
+	if _, err := Parse("x.yaml", "/src", []byte(b.String()), nil); err == nil || !strings.Contains(err.Error(), "aliases written out") {
+		t.Errorf("%.200v", err)
+	}
+}
 
 // TestSchemaIsCurrent keeps the schema for editors what the types say.
 func TestSchemaIsCurrent(t *testing.T) {
