@@ -41,7 +41,7 @@ type reader struct {
 }
 
 // maxValues is how much a file may say, aliases written out.
-const maxValues = 2_000_000
+const maxValues = 500_000
 
 // Parse reads a team file that stands in a folder. The error names everything that is wrong. What only this
 // machine can tell, whether a member can be run, is check's to say: it lists what it
