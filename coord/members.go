@@ -120,11 +120,47 @@ func (s *Session) started(ctx context.Context, runtime Runtime, name string) (an
 	if err := runtime.Wake(ctx, s); err != nil {
 		return nil, errors.Join(err, s.notStarted(ctx, name, err))
 	}
+	if full, err := s.full(ctx, name); err != nil || full {
+		if err != nil {
+			return nil, err
+		}
+		s.warn("%s is started when there is room: the team has as many members as may run at the same time", name)
+		return s.Do(ctx, "member show", &cadre.MemberShow{Name: name})
+	}
 	m, err := s.settled(ctx, name, "was not started", func(m *cadre.Member) bool { return m.State != cadre.StateStarting })
 	if err == nil && (m.State == cadre.StateDeparted || m.State == cadre.StateDead) {
 		return nil, cadre.Fault(nil, "cadre log", "%s %s", name, m.Evidence)
 	}
 	return m, err
+}
+
+// full says whether a member has to wait until others have ended.
+func (s *Session) full(ctx context.Context, name string) (full bool, err error) {
+	err = s.Store.View(ctx, s.Scope, func(snap cadre.Snap) error {
+		team, err := snap.Team()
+		if err != nil || team == nil || len(team.Settings.Limits) == 0 {
+			return err
+		}
+		waits, err := snap.Member(name)
+		if err != nil || waits == nil || waits.State != cadre.StateStarting {
+			return err
+		}
+		run := map[cadre.Backend]int{}
+		for m, err := range snap.Members() {
+			if err != nil {
+				return err
+			}
+			if m.Process != nil {
+				run[m.Backend]++
+				run[""]++
+			}
+		}
+		for _, of := range []cadre.Backend{"", waits.Backend} {
+			full = full || team.Settings.Limits[of] > 0 && run[of] >= team.Settings.Limits[of]
+		}
+		return nil
+	})
+	return full, err
 }
 
 // notStarted says that a member could not be started.
