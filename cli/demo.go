@@ -133,11 +133,6 @@ func (d *demo) prepare() error {
 
 func (d *demo) path(name string) string { return filepath.Join(d.place, name) }
 
-// say tells people what is going on.
-func (d *demo) say(format string, args ...any) {
-	d.talk("%s", d.shows.paint(bold, fmt.Sprintf(format, args...)))
-}
-
 // survey runs the team.
 func (d *demo) survey(ctx context.Context) (*coord.Session, *coord.RunReport, error) {
 	d.shows = d.newLive(false)
@@ -280,7 +275,7 @@ func (d *demo) must(ctx context.Context, args ...string) (string, error) {
 		}
 		return a
 	})
-	d.talk("%s", d.shows.paint(dim, "$ cadre "+strings.Join(words, " ")))
+	d.talk("$ cadre %s", strings.Join(words, " "))
 	out, code, err := d.shown(ctx, args...)
 	if err == nil && code != 0 {
 		err = cadre.Fault(nil, "cadre demo", "the demo went wrong: cadre %s: %s", strings.Join(args, " "), out)
@@ -296,7 +291,7 @@ const racers = 16
 
 // race has many processes claim one task.
 func (d *demo) race(ctx context.Context, s *coord.Session) error {
-	d.say("\nA race: %d processes claim one task at the same moment", racers)
+	d.talk("\nA race: %d processes claim one task at the same moment", racers)
 	id, err := d.must(ctx, "task", "add", "Be the first", "-q")
 	if err != nil {
 		return err
@@ -343,7 +338,7 @@ func (d *demo) race(ctx context.Context, s *coord.Session) error {
 
 // takeBack makes a mistake, and takes it back.
 func (d *demo) takeBack(ctx context.Context, s *coord.Session) error {
-	d.say("\nA mistake, and back again")
+	d.talk("\nA mistake, and back again")
 	for _, args := range [][]string{{"task", "update", "1", "--subject", "Lits the flies"}, {"undo"}} {
 		if _, err := d.must(ctx, args...); err != nil {
 			return err
@@ -359,7 +354,7 @@ func (d *demo) takeBack(ctx context.Context, s *coord.Session) error {
 
 // audit checks the record.
 func (d *demo) audit(ctx context.Context, s *coord.Session) error {
-	d.say("\nProof that nobody rewrote the record")
+	d.talk("\nProof that nobody rewrote the record")
 	out, err := d.must(ctx, "audit", "verify")
 	d.passed = append(d.passed, "the record holds: "+strings.Join(strings.Fields(strings.TrimPrefix(out, "✓ the record holds")), " "))
 	return err
@@ -392,9 +387,11 @@ func (d *demo) tell(ctx context.Context, s *coord.Session, r *coord.RunReport) e
 	if d.json || d.jsonl {
 		return d.writeLine(r)
 	}
-	d.say("\nThe report")
+	if d.outTerm {
+		d.talk("")
+	}
 	d.printf("%s", b.String())
-	d.talk("%s", d.shows.paint(green, "\n✓ the demo is over: it all happened as it should, and its folder is gone again"))
+	d.talk("\n✓ the demo is over: it all happened as it should, and its folder is gone again")
 	return nil
 }
 
