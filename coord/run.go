@@ -133,16 +133,19 @@ func (r *running) serve(ctx context.Context, runtime Runtime) (Outcome, error) {
 	serving, stop := context.WithCancel(ctx)
 	defer stop()
 	up := &Up{Stagger: r.File.Team.Limits.Stagger, Ready: func() {}}
-	over := make(chan error, 1)
-	go func() { over <- runtime.Serve(serving, r.s, up) }()
+	var served error
+	over := make(chan struct{})
+	go func() {
+		served = runtime.Serve(serving, r.s, up)
+		close(over)
+	}()
 	outcome, err := r.follow(serving, over)
-	if err == nil && ctx.Err() == nil {
+	if outcome != "" && err == nil && ctx.Err() == nil {
 		err = r.endMembers(serving)
 	}
 	stop()
-	if outcome != "" || err != nil { // else it is the supervisor that ended
-		err = errors.Join(err, <-over)
-	}
+	<-over
+	err = errors.Join(err, served)
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		outcome = RunTimeout
@@ -156,7 +159,7 @@ func (r *running) serve(ctx context.Context, runtime Runtime) (Outcome, error) {
 }
 
 // follow watches until the run is over. Without an outcome the supervisor ended.
-func (r *running) follow(ctx context.Context, over chan error) (Outcome, error) {
+func (r *running) follow(ctx context.Context, over <-chan struct{}) (Outcome, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	events := make(chan cadre.Event)
@@ -169,8 +172,8 @@ func (r *running) follow(ctx context.Context, over chan error) (Outcome, error) 
 		select {
 		case <-ctx.Done():
 			return RunInterrupted, nil
-		case err := <-over:
-			return "", err
+		case <-over:
+			return "", nil
 		case err := <-failed:
 			return RunInterrupted, err
 		case e := <-events:
