@@ -219,6 +219,8 @@ func story() []step {
 		{"install", `install codex --write`, ""},
 		{"install", `install codex --write`, ""},
 		{"install", `install vscode --print`, ""},
+		{"install", `install claude --hooks`, ""},
+		{"install", `install codex --hooks`, ""},
 		{"install", `install cursor`, ""},
 		{"install", `install notepad`, ""},
 		{"uninstall", `uninstall codex`, ""},

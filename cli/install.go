@@ -83,8 +83,8 @@ func (p *program) agentPrograms(ctx context.Context) ([]agentProgram, error) {
 			continue
 		}
 		a := agentProgram{Name: t.Name, Path: path, Version: p.versionOf(ctx, path)}
-		c, err := t.Plan(s.Place, false, false)
-		a.Settings, a.Installed = c.Path, err == nil && !c.Needed()
+		changes, err := t.Plan(s.Place, install.Wish{})
+		a.Settings, a.Installed = t.Path(s.Place), err == nil && len(changes) == 0
 		if err != nil {
 			a.Hint = err.Error() + "; cadre install " + t.Name + " --print"
 		} else if !a.Installed {
@@ -120,15 +120,19 @@ func (p *program) versionOf(ctx context.Context, path string) string {
 
 // installed is what was changed in a program's settings, or would be.
 type installed struct {
-	Tool    string   `json:"tool"`
-	Title   string   `json:"-"`
+	Tool    string        `json:"tool"`
+	Changes []fileChange `json:"changes"`
+	Written bool          `json:"written"`
+
+	title, again string // the program, and the command that writes it
+}
+
+// fileChange is what becomes of one file.
+type fileChange struct {
 	Path    string   `json:"path"`
-	Line    int      `json:"line,omitempty"`
+	Line    int      `json:"line"`
 	Removed []string `json:"removed,omitempty"`
 	Added   []string `json:"added,omitempty"`
-	Written bool     `json:"written"`
-
-	again string // the command that writes it
 }
 
 func (s settings) tool(name string) (install.Tool, error) {
@@ -155,33 +159,45 @@ type snippet struct {
 	title string
 }
 
-func (s settings) Change(name string, project, drop, write bool) (any, error) {
+func (s settings) Install(v *coord.Install) (any, error) {
+	again := "cadre install " + v.Tool
+	if v.Hooks {
+		again += " --hooks"
+	}
+	return s.change(v.Tool, install.Wish{Project: v.Project, Hooks: v.Hooks}, v.Write, again)
+}
+
+func (s settings) Uninstall(v *coord.Uninstall) (any, error) {
+	return s.change(v.Tool, install.Wish{Project: v.Project, Drop: true}, v.Write, "cadre uninstall "+v.Tool)
+}
+
+func (s settings) change(name string, w install.Wish, write bool, again string) (any, error) {
 	t, err := s.tool(name)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if !t.Writable() && !project {
+	case !t.Writable() && !w.Project:
 		return nil, cadre.Refuse(cadre.RuleValue, "cadre install "+name+" --print", "the settings of %s are only printed, or written for a project", t.Title)
+	case w.Hooks && !t.HasHooks():
+		return nil, cadre.Refuse(cadre.RuleValue, "cadre install "+name, "%s has no hooks that Cadre knows", t.Title)
 	}
-	c, err := t.Plan(s.Place, project, drop)
+	if w.Project {
+		again += " --project"
+	}
+	changes, err := t.Plan(s.Place, w)
 	if err != nil {
 		return nil, cadre.Fault(err, "cadre install "+name+" --print", "%s", err)
 	}
-	out := &installed{Tool: name, Title: t.Title, Path: c.Path}
-	if !c.Needed() {
-		return out, nil
-	}
-	out.Line, out.Removed, out.Added = c.Lines()
-	out.again = "cadre install " + name
-	if drop {
-		out.again = "cadre uninstall " + name
-	}
-	if project {
-		out.again += " --project"
-	}
-	if write {
+	out := &installed{Tool: name, Changes: []fileChange{}, title: t.Title, again: again}
+	for _, c := range changes {
+		get := fileChange{Path: c.Path}
+		get.Line, get.Removed, get.Added = c.Lines()
+		out.Changes = append(out.Changes, get)
+		if !write {
+			continue
+		}
 		if err := c.Apply(); err != nil {
-			return nil, cadre.Fault(err, out.again+" --write", "writing the settings of %s: %s", t.Title, err)
+			return nil, cadre.Fault(err, again+" --write", "writing the settings of %s: %s", t.Title, err)
 		}
 		out.Written = true
 	}
@@ -199,23 +215,25 @@ func (pg *page) installedOrPrinted(answer any) {
 
 // installed prints what was changed, or would be.
 func (pg *page) installed(v *installed) {
-	if v.Line == 0 {
-		pg.printf("%s  nothing to change in %s\n", pg.paint(green, "✓ "+v.Title), line(v.Path))
+	if len(v.Changes) == 0 {
+		pg.printf("%s\n", pg.paint(green, "✓ nothing to change for "+v.title))
 		return
 	}
-	pg.printf("%s, from line %d\n", line(v.Path), v.Line)
-	for _, l := range v.Removed {
-		pg.printf("%s\n", pg.paint(red, "- "+line(l)))
-	}
-	for _, l := range v.Added {
-		pg.printf("%s\n", pg.paint(green, "+ "+line(l)))
+	for _, c := range v.Changes {
+		pg.printf("%s, from line %d\n", line(c.Path), c.Line)
+		for _, l := range c.Removed {
+			pg.printf("%s\n", pg.paint(red, "- "+line(l)))
+		}
+		for _, l := range c.Added {
+			pg.printf("%s\n", pg.paint(green, "+ "+line(l)))
+		}
 	}
 	if !v.Written {
 		pg.talk("nothing was written; to do it: %s --write", v.again)
 		return
 	}
 	pg.printf("%s\n", pg.paint(green, "✓ written"))
-	pg.hint("sessions of %s that run now see it when they are started again", v.Title)
+	pg.hint("sessions of %s that run now see it when they are started again", v.title)
 }
 
 // snippet prints the entry alone, so that it can be put into a file.

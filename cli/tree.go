@@ -62,7 +62,7 @@ func (p *program) buildTree(args []string, all bool) {
 // ownCommands are the commands that are no verbs: nothing but this door has them.
 func (p *program) ownCommands() iter.Seq2[string, func() *cobra.Command] {
 	return func(yield func(string, func() *cobra.Command) bool) {
-		_ = yield("demo", p.demoCommand) && yield("version", p.versionCommand) && yield("completion", p.completionCommand) && yield("man", p.manCommand) && yield("mcp", p.mcpCommand)
+		_ = yield("demo", p.demoCommand) && yield("version", p.versionCommand) && yield("completion", p.completionCommand) && yield("man", p.manCommand) && yield("mcp", p.mcpCommand) && yield("hook", p.hookCommand)
 	}
 }
 

@@ -12,30 +12,35 @@ import (
 type Install struct {
 	Tool    string `json:"tool" arg:"TOOL" help:"claude, codex or gemini; with --print also cursor, vscode, opencode or other"`
 	Project bool   `json:"project,omitempty" help:"for this folder alone, in the settings that a project shares"`
+	Hooks   bool   `json:"hooks,omitempty" help:"its hooks too, which tell sessions of mail and work (Claude Code)"`
 	Print   bool   `json:"print,omitempty" help:"only the entry, to put in by hand"`
 	Write   bool   `json:"write,omitempty" help:"write it"`
 
 	Settings Settings `json:"-" door:"-"` // of the programs on this machine
 }
 
-// Settings does what an Install asks for. With drop it takes the entry away.
+// Settings does what an Install asks for, or an Uninstall.
 type Settings interface {
 	Print(tool string) (any, error)
-	Change(tool string, project, drop, write bool) (any, error)
+	Install(v *Install) (any, error)
+	Uninstall(v *Uninstall) (any, error)
 }
 
 // Run installs. Only the operator may have something written.
 func (v *Install) Run(_ context.Context, s *Session) (any, error) {
-	if v.Print && (v.Write || v.Project) {
+	if v.Print && (v.Write || v.Project || v.Hooks) {
 		return nil, cadre.Refuse(cadre.RuleValue, "cadre install "+v.Tool+" --print", "--print only shows, and goes with nothing else")
 	}
-	if v.Print && v.Settings != nil {
+	if err := mayChange(s, v.Settings, v.Write, "install "+v.Tool); err != nil {
+		return nil, err
+	}
+	if v.Print {
 		return v.Settings.Print(v.Tool)
 	}
-	return change(s, v.Settings, "install", v.Tool, v.Project, v.Write)
+	return v.Settings.Install(v)
 }
 
-// Uninstall takes away what Install put in.
+// Uninstall takes away what Install put in, hooks too.
 type Uninstall struct {
 	Tool    string `json:"tool" arg:"TOOL" help:"claude, codex or gemini"`
 	Project bool   `json:"project,omitempty" help:"for this folder alone, in the settings that a project shares"`
@@ -46,15 +51,18 @@ type Uninstall struct {
 
 // Run takes it away.
 func (v *Uninstall) Run(_ context.Context, s *Session) (any, error) {
-	return change(s, v.Settings, "uninstall", v.Tool, v.Project, v.Write)
+	if err := mayChange(s, v.Settings, v.Write, "uninstall "+v.Tool); err != nil {
+		return nil, err
+	}
+	return v.Settings.Uninstall(v)
 }
 
-func change(s *Session, settings Settings, verb, tool string, project, write bool) (any, error) {
-	switch {
-	case settings == nil:
-		return nil, errors.New("there are no settings to change here")
-	case write && s.Actor.Kind != cadre.ActorOperator:
-		return nil, cadre.Refuse(cadre.RuleOperator, askOperator(verb+" "+tool+" --write"), "only the operator may change another program's settings")
+func mayChange(s *Session, settings Settings, write bool, command string) error {
+	if settings == nil {
+		return errors.New("there are no settings to change here")
 	}
-	return settings.Change(tool, project, verb == "uninstall", write)
+	if write && s.Actor.Kind != cadre.ActorOperator {
+		return cadre.Refuse(cadre.RuleOperator, askOperator(command+" --write"), "only the operator may change another program's settings")
+	}
+	return nil
 }

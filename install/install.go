@@ -32,9 +32,15 @@ type Place struct {
 
 // Tool is a program whose settings are known.
 type Tool struct {
-	Name   string
-	Title  string
-	user   func(Place) string // its settings for all of a user's projects; nil: not written, only printed
+	Name  string
+	Title string
+	tools file  // where it says who serves tools
+	hooks *file // where it says what it starts at certain moments; nil where there is no such thing
+}
+
+// file is one settings file.
+type file struct {
+	user   func(Place) string // for all of a user's projects; nil: not written, only printed
 	in     string             // and for one project
 	format format
 }
@@ -49,21 +55,27 @@ type format interface {
 
 // Tools are all that are known.
 var Tools = []Tool{
-	{"claude", "Claude Code", func(p Place) string { return filepath.Join(p.dir("CLAUDE_CONFIG_DIR", ""), ".claude.json") }, ".mcp.json", entry{"mcpServers", claudeServer}},
-	{"codex", "Codex", func(p Place) string { return filepath.Join(p.dir("CODEX_HOME", ".codex"), "config.toml") }, ".codex/config.toml", table{}},
-	{"gemini", "Gemini CLI", func(p Place) string { return filepath.Join(p.Home, ".gemini", "settings.json") }, ".gemini/settings.json", entry{"mcpServers", plainServer}},
-	{"cursor", "Cursor", nil, ".cursor/mcp.json", entry{"mcpServers", plainServer}},
-	{"vscode", "VS Code", nil, ".vscode/mcp.json", entry{"servers", typedServer}},
-	{"opencode", "opencode", nil, "opencode.json", entry{"mcp", opencodeServer}},
-	{"other", "any other program", nil, "its settings", entry{"mcpServers", plainServer}},
+	{
+		"claude", "Claude Code",
+		file{inDir("CLAUDE_CONFIG_DIR", "", ".claude.json"), ".mcp.json", entry{"mcpServers", claudeServer}},
+		&file{inDir("CLAUDE_CONFIG_DIR", ".claude", "settings.json"), ".claude/settings.json", claudeHooks{}},
+	},
+	{"codex", "Codex", file{inDir("CODEX_HOME", ".codex", "config.toml"), ".codex/config.toml", table{}}, nil},
+	{"gemini", "Gemini CLI", file{inDir("", ".gemini", "settings.json"), ".gemini/settings.json", entry{"mcpServers", plainServer}}, nil},
+	{"cursor", "Cursor", file{nil, ".cursor/mcp.json", entry{"mcpServers", plainServer}}, nil},
+	{"vscode", "VS Code", file{nil, ".vscode/mcp.json", entry{"servers", typedServer}}, nil},
+	{"opencode", "opencode", file{nil, "opencode.json", entry{"mcp", opencodeServer}}, nil},
+	{"other", "any other program", file{nil, "its settings", entry{"mcpServers", plainServer}}, nil},
 }
 
-// dir is the folder that a variable names, or one in the user's.
-func (p Place) dir(variable, usual string) string {
-	if dir := p.Env[variable]; dir != "" {
-		return dir
+// inDir is a file in the folder that a variable names, or in one of the user's.
+func inDir(variable, usual, name string) func(Place) string {
+	return func(p Place) string {
+		if dir := p.Env[variable]; dir != "" {
+			return filepath.Join(dir, name)
+		}
+		return filepath.Join(p.Home, usual, name)
 	}
-	return filepath.Join(p.Home, usual)
 }
 
 // Find gives the tool of a name.
@@ -77,7 +89,10 @@ func Find(wanted string) (Tool, bool) {
 }
 
 // Writable says whether its settings are written, and not only shown.
-func (t Tool) Writable() bool { return t.user != nil }
+func (t Tool) Writable() bool { return t.tools.user != nil }
+
+// HasHooks says whether it can be told to start something at certain moments.
+func (t Tool) HasHooks() bool { return t.hooks != nil }
 
 // Names lists the names of the tools.
 func Names() string {
@@ -90,11 +105,11 @@ func Names() string {
 
 // Snippet is what to put where, for somebody who does it by hand.
 func (t Tool) Snippet(p Place) (file, text string) {
-	out, err := t.format.add(nil, p.Command)
+	out, err := t.tools.format.add(nil, p.Command)
 	if err != nil {
 		panic(err) // an empty file has no faults
 	}
-	return t.in, string(out)
+	return t.tools.in, string(out)
 }
 
 // Change is a settings file as it is and as it would be.
@@ -110,40 +125,64 @@ func (c Change) Needed() bool { return !bytes.Equal(c.Before, c.After) }
 // ErrUnknownText is a settings file that is not written as its program writes it.
 var ErrUnknownText = errors.New("it cannot be changed without losing something")
 
-// Plan finds out what is to be changed so that a tool has the entry, or with drop has
-// not; in the user's settings, or the project's.
-func (t Tool) Plan(p Place, project, drop bool) (Change, error) {
-	path := filepath.Join(p.Project, filepath.FromSlash(t.in))
-	if !project {
-		path = t.user(p)
+// Wish is what is to be so.
+type Wish struct {
+	Project bool // in the project's settings, not the user's
+	Hooks   bool // with hooks
+	Drop    bool // nothing of Cadre is to be left
+}
+
+// Plan finds out what is to be changed so that a wish is so.
+func (t Tool) Plan(p Place, w Wish) (changes []Change, err error) {
+	files := []file{t.tools}
+	if t.hooks != nil && (w.Hooks || w.Drop) {
+		files = append(files, *t.hooks)
 	}
-	c := Change{Path: path}
-	var err error
-	if c.Path, err = followed(path); err != nil {
+	for _, f := range files {
+		c, err := f.plan(p, w)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", c.Path, err)
+		}
+		if c.Needed() {
+			changes = append(changes, c)
+		}
+	}
+	return changes, nil
+}
+
+// Path is where a tool's servers of tools are written down.
+func (t Tool) Path(p Place) string { return t.tools.user(p) }
+
+func (f file) plan(p Place, w Wish) (c Change, err error) {
+	c.Path = filepath.Join(p.Project, filepath.FromSlash(f.in))
+	if !w.Project {
+		c.Path = f.user(p)
+	}
+	if c.Path, err = followed(c.Path); err != nil {
 		return c, err
 	}
 	if c.Before, err = read(c.Path); err != nil {
 		return c, err
 	}
-	if drop {
-		c.After, err = t.format.drop(c.Before)
+	if w.Drop {
+		c.After, err = f.format.drop(c.Before)
 	} else {
-		c.After, err = t.format.add(c.Before, p.Command)
+		c.After, err = f.format.add(c.Before, p.Command)
 	}
-	if err != nil {
-		return c, fmt.Errorf("%s: %w", c.Path, err)
-	}
-	return c, nil
+	return c, err
 }
 
 // followed is where a file really is: settings are often links into a folder that
 // somebody keeps under version control, and a link must stay one.
 func followed(path string) (string, error) {
-	real, err := filepath.EvalSymlinks(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return path, nil
+	to, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		to = path
 	}
-	return real, err
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return to, err
 }
 
 func read(path string) ([]byte, error) {

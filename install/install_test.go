@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +19,8 @@ var texts = map[string][]string{
 		"{\n  \"a\": 1\n}\n",
 		"{\n\t\"a\": [1, {\"b\": \"}\"}],\n\t\"mcpServers\": {\n\t\t\"x\": {\"command\": \"y\"}\n\t}\n}",
 		`{"mcpServers":{"x":{}},"z":"mcpServers"}`,
+		`{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"mine"}]}],"Other":[]}}`,
+		"{\n  \"hooks\": {\n    \"PostToolUse\": [\n      {\n        \"matcher\": \"Edit\",\n        \"hooks\": []\n      },\n      {}\n    ]\n  }\n}\n",
 		"\ufeff{ \"theme\" : \"dark\" , \"mcpServers\" : { \"a\" : 1 , \"b\" : 2 } }\r\n",
 	},
 	"toml": {
@@ -28,41 +31,50 @@ var texts = map[string][]string{
 	},
 }
 
-func toolsOf(kind string) []Tool {
-	return slices.DeleteFunc(slices.Clone(Tools), func(t Tool) bool {
-		_, toml := t.format.(table)
+// formats are all there are, by the name of their tool.
+func formats(kind string) map[string]format {
+	out := map[string]format{}
+	for _, t := range Tools {
+		out[t.Name] = t.tools.format
+		if t.hooks != nil {
+			out[t.Name+"'s hooks"] = t.hooks.format
+		}
+	}
+	maps.DeleteFunc(out, func(_ string, f format) bool {
+		_, toml := f.(table)
 		return toml != (kind == "toml")
 	})
+	return out
 }
 
 func TestWhatIsAddedGoesAgain(t *testing.T) {
 	for kind, all := range texts {
-		for _, tool := range toolsOf(kind) {
+		for name, f := range formats(kind) {
 			for _, text := range all {
-				with, err := tool.format.add([]byte(text), `/a "b"/cadre`)
+				with, err := f.add([]byte(text), `/a "b"/cadre`)
 				if err != nil {
-					t.Fatalf("%s: %v in %q", tool.Name, err, text)
+					t.Fatalf("%s: %v in %q", name, err, text)
 				}
 				if bytes.Equal(with, []byte(text)) {
-					t.Errorf("%s: nothing was added to %q", tool.Name, text)
+					t.Errorf("%s: nothing was added to %q", name, text)
 				}
-				if again, err := tool.format.add(with, `/a "b"/cadre`); err != nil || !bytes.Equal(again, with) {
-					t.Errorf("%s: twice is %q and %v, once %q", tool.Name, again, err, with)
+				if again, err := f.add(with, `/a "b"/cadre`); err != nil || !bytes.Equal(again, with) {
+					t.Errorf("%s: twice is %q and %v, once %q", name, again, err, with)
 				}
-				moved, err := tool.format.add(with, "cadre")
-				if err != nil || bytes.Contains(moved, []byte(`/cadre`)) || !bytes.Contains(moved, []byte(`"cadre"`)) {
-					t.Errorf("%s: with another path it is %q, %v", tool.Name, moved, err)
+				moved, err := f.add(with, "cadre")
+				if err != nil || bytes.Contains(moved, []byte(`/cadre`)) || !bytes.Contains(moved, []byte(`"cadre`)) {
+					t.Errorf("%s: with another path it is %q, %v", name, moved, err)
 				}
 				for _, text2 := range [][]byte{with, moved} {
-					if without, err := tool.format.drop(text2); err != nil || string(without) != text {
-						t.Errorf("%s: %q came back as %q, %v", tool.Name, text, without, err)
+					if without, err := f.drop(text2); err != nil || string(without) != text {
+						t.Errorf("%s: %q came back as %q, %v", name, text, without, err)
 					}
 				}
-				if without, err := tool.format.drop([]byte(text)); err != nil || string(without) != text {
-					t.Errorf("%s: with nothing to drop %q became %q, %v", tool.Name, text, without, err)
+				if without, err := f.drop([]byte(text)); err != nil || string(without) != text {
+					t.Errorf("%s: with nothing to drop %q became %q, %v", name, text, without, err)
 				}
 				if kind == "json" && !json.Valid(bytes.TrimPrefix(with, []byte("\ufeff"))) {
-					t.Errorf("%s: not JSON: %q", tool.Name, with)
+					t.Errorf("%s: not JSON: %q", name, with)
 				}
 			}
 		}
@@ -119,9 +131,9 @@ func TestALinkStaysALink(t *testing.T) {
 		t.Skip(err)
 	}
 	tool, _ := Find("gemini")
-	c, err := tool.Plan(p, false, false)
+	changes, err := tool.Plan(p, Wish{})
 	if err == nil {
-		err = c.Apply()
+		err = changes[0].Apply()
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -143,10 +155,11 @@ func TestALinkStaysALink(t *testing.T) {
 func TestWhoeverWritesMeanwhileWins(t *testing.T) {
 	p := place(t)
 	tool, _ := Find("claude")
-	c, err := tool.Plan(p, false, false)
+	changes, err := tool.Plan(p, Wish{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	c := changes[0]
 	if err := os.WriteFile(c.Path, []byte(`{"new": true}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -161,11 +174,16 @@ func TestWhoeverWritesMeanwhileWins(t *testing.T) {
 func TestFoldersThatProgramsAreTold(t *testing.T) {
 	p := place(t)
 	p.Env = map[string]string{"CLAUDE_CONFIG_DIR": filepath.Join(p.Home, "c"), "CODEX_HOME": filepath.Join(p.Home, "x")}
-	for tool, want := range map[string]string{"claude": "c/.claude.json", "codex": "x/config.toml", "gemini": ".gemini/settings.json"} {
+	for tool, want := range map[string][]string{"claude": {"c/.claude.json", "c/settings.json"}, "codex": {"x/config.toml"}, "gemini": {".gemini/settings.json"}} {
 		found, _ := Find(tool)
-		c, err := found.Plan(p, false, false)
-		if err != nil || c.Path != filepath.Join(p.Home, filepath.FromSlash(want)) || !c.Needed() {
-			t.Errorf("%s: %s, %v", tool, c.Path, err)
+		changes, err := found.Plan(p, Wish{Hooks: true})
+		var paths []string
+		for _, c := range changes {
+			path, _ := filepath.Rel(p.Home, c.Path)
+			paths = append(paths, filepath.ToSlash(path))
+		}
+		if err != nil || !slices.Equal(paths, want) {
+			t.Errorf("%s: %v, %v", tool, paths, err)
 		}
 	}
 }
@@ -176,17 +194,19 @@ func FuzzSettings(f *testing.F) {
 			f.Add([]byte(text))
 		}
 	}
+	all := formats("json")
+	maps.Copy(all, formats("toml"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		for _, tool := range Tools {
-			with, err := tool.format.add(text, "cadre")
+		for name, f := range all {
+			with, err := f.add(text, "cadre")
 			if err != nil {
 				continue
 			}
-			if again, err := tool.format.add(with, "cadre"); err != nil || !bytes.Equal(again, with) {
-				t.Errorf("%s: %q: once %q, twice %q, %v", tool.Name, text, with, again, err)
+			if again, err := f.add(with, "cadre"); err != nil || !bytes.Equal(again, with) {
+				t.Errorf("%s: %q: once %q, twice %q, %v", name, text, with, again, err)
 			}
-			if _, err := tool.format.drop(with); err != nil {
-				t.Errorf("%s: %q cannot go again: %v", tool.Name, with, err)
+			if _, err := f.drop(with); err != nil {
+				t.Errorf("%s: %q cannot go again: %v", name, with, err)
 			}
 		}
 	})

@@ -236,3 +236,46 @@ func quote(s string) string {
 	}
 	return string(out)
 }
+
+// find gives where the value at a path of keys begins, -1 for nowhere, how deep that
+// is, and what the text is indented by.
+func find(text []byte, path []string) (at, depth int, unit string, err error) {
+	o, err := root(text)
+	if err != nil {
+		return -1, 0, "", err
+	}
+	unit = indentOf(text, o)
+	for depth, key := range path {
+		m, i := o.find(key)
+		if i < 0 {
+			return -1, 0, unit, nil
+		}
+		if depth == len(path)-1 {
+			return m.value, depth + 1, unit, nil
+		}
+		if o, err = scan(text, m.value); err != nil {
+			return -1, 0, "", err
+		}
+	}
+	return -1, 0, unit, nil
+}
+
+// scanList finds the items of the list that begins at a place, and its end.
+func scanList(text []byte, at int) (items [][2]int, end int, err error) {
+	d := json.NewDecoder(bytes.NewReader(text[at:]))
+	if t, err := d.Token(); err != nil || t != json.Delim('[') {
+		return nil, 0, ErrUnknownText
+	}
+	for d.More() {
+		var item json.RawMessage
+		if err := d.Decode(&item); err != nil {
+			return nil, 0, ErrUnknownText
+		}
+		end := at + int(d.InputOffset())
+		items = append(items, [2]int{end - len(item), end})
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, 0, ErrUnknownText
+	}
+	return items, at + int(d.InputOffset()), nil
+}

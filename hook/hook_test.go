@@ -1,0 +1,102 @@
+package hook_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"cadre"
+	"cadre/coord"
+	"cadre/hook"
+	"cadre/memstore"
+)
+
+// team is a team in memory, and its lead.
+func team(t *testing.T) (lead, bob *coord.Session) {
+	t.Helper()
+	c := &coord.Coord{Store: memstore.New(), Now: func() cadre.Time { return cadre.Time{Wall: time.Now(), Boot: "b", Up: time.Hour} }}
+	who := func(id string) *coord.Session {
+		return &coord.Session{Coord: c, Actor: cadre.Actor{Kind: cadre.ActorSession, Name: id, Session: id}, Door: "test", Scope: "docs"}
+	}
+	lead, bob = who("11111111-aaaa-4aaa-8aaa-111111111111"), who("22222222-bbbb-4bbb-8bbb-222222222222")
+	must(t, lead, &cadre.TeamCreate{Name: "docs"})
+	must(t, bob, &cadre.TeamJoin{Name: "bob"})
+	return lead, bob
+}
+
+func must(t *testing.T, s *coord.Session, verb any) {
+	t.Helper()
+	if _, err := s.Do(t.Context(), "test", verb); err != nil {
+		t.Fatalf("%T: %v", verb, err)
+	}
+}
+
+// Everything arrives, however long it is together, once and in words that are short
+// enough.
+func TestLongMailComesInSeveralWords(t *testing.T) {
+	lead, bob := team(t)
+	const n = 12
+	for i := range n {
+		must(t, bob, &cadre.MsgSend{To: "team-lead", Text: fmt.Sprintf("message %d: %s", i, strings.Repeat("words ", 200))})
+	}
+	word, err := hook.Brief(t.Context(), lead)
+	if err != nil {
+		t.Fatal(err)
+	}
+	told, words := map[int]int{}, 0
+	for ; word.Text != ""; words++ {
+		if len(word.Text) > 6000 {
+			t.Errorf("%d bytes", len(word.Text))
+		}
+		if len(word.Mail) == 0 || words > n {
+			t.Fatalf("%d words, and this one is about nothing: %s", words, word.Text)
+		}
+		for i := range n {
+			if strings.Contains(word.Text, fmt.Sprintf("message %d: %s", i, strings.TrimSpace(strings.Repeat("words ", 200)))) {
+				told[i]++
+			}
+		}
+		must(t, lead, &cadre.MsgAck{IDs: word.Mail})
+		if word, err = hook.News(t.Context(), lead, word.Cursor, 0, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range n {
+		if told[i] != 1 {
+			t.Errorf("message %d was told %d times in %d words", i, told[i], words)
+		}
+	}
+}
+
+// A lead that stops has no use for work that others may take; a member has.
+func TestWhoStopsIsToldOfItsOwnWork(t *testing.T) {
+	lead, bob := team(t)
+	start := map[*coord.Session]string{}
+	for _, s := range []*coord.Session{lead, bob} {
+		word, err := hook.Brief(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		start[s] = word.Cursor
+	}
+	operator := *lead
+	operator.Actor = cadre.Actor{Kind: cadre.ActorOperator, Name: "operator"}
+	must(t, &operator, &cadre.TaskAdd{Subject: "for anyone"})
+	for s, want := range map[*coord.Session]bool{lead: false, bob: true} {
+		word, err := hook.News(t.Context(), s, start[s], 0, true)
+		if err != nil || strings.Contains(word.Text, "for anyone") != want {
+			t.Errorf("%s is told %q, %v", s.Actor.Name, word.Text, err)
+		}
+	}
+}
+
+// A text that would fill a word is cut, and counts as told: it would come for ever.
+func TestAMessageThatNeverFits(t *testing.T) {
+	lead, bob := team(t)
+	must(t, bob, &cadre.MsgSend{To: "team-lead", Text: strings.Repeat("long ", 5000)})
+	word, err := hook.Brief(t.Context(), lead)
+	if err != nil || len(word.Text) > 6000 || len(word.Mail) != 1 || !strings.Contains(word.Text, "cadre msg inbox --all") {
+		t.Errorf("%d bytes about %v, %v", len(word.Text), word.Mail, err)
+	}
+}
