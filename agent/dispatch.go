@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"time"
 
 	"cadre"
 )
@@ -10,7 +9,7 @@ import (
 // handed is a task that a member was given.
 type handed struct {
 	task *cadre.TaskView
-	at   time.Time
+	turn int // of the member, when it was asked for
 }
 
 // dispatch hands out work whenever there may be some, until the context ends. Whoever
@@ -32,7 +31,7 @@ func (v *Supervisor) dispatch(ctx context.Context) {
 }
 
 func (v *Supervisor) handOut(ctx context.Context) error {
-	waiting := v.waiting()
+	waiting, turns := v.waiting()
 	if len(waiting) == 0 {
 		return nil
 	}
@@ -48,9 +47,9 @@ func (v *Supervisor) handOut(ctx context.Context) error {
 	for _, h := range answer.([]cadre.Handed) {
 		got[h.To] = h.Task
 	}
-	for _, r := range waiting {
+	for i, r := range waiting {
 		if t := got[r.member.Name]; t != nil {
-			v.give(r, t)
+			v.give(r, handed{t, turns[i]})
 		} else {
 			poke(r.none)
 		}
@@ -60,25 +59,38 @@ func (v *Supervisor) handOut(ctx context.Context) error {
 
 // give hands a task to a member that waited. It counts as waiting again only once it
 // has taken it.
-func (v *Supervisor) give(r *runner, t *cadre.TaskView) {
+func (v *Supervisor) give(r *runner, h handed) {
 	v.wait(r, false)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	r.resting = false
-	r.given <- handed{t, time.Now()} // there is room: whoever has something waiting does not rest
+	r.given <- h // there is room: whoever has something waiting does not rest
 }
 
-// waiting are the members that wait to be handed work, the longest first.
-func (v *Supervisor) waiting() []*runner {
+// waiting are the members that wait to be handed work, the longest first, and how often
+// each of them began something.
+func (v *Supervisor) waiting() (out []*runner, turns []int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	var out []*runner
 	for _, r := range v.idle {
 		if r.resting {
-			out = append(out, r)
+			out, turns = append(out, r), append(turns, r.turns)
 		}
 	}
-	return out
+	return out, turns
+}
+
+// begins counts that a member begins something.
+func (v *Supervisor) begins(r *runner) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	r.turns++
+}
+
+func (v *Supervisor) turn(r *runner) int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return r.turns
 }
 
 // rests says whether a member does nothing but wait, and has nothing waiting.

@@ -51,6 +51,7 @@ type runner struct {
 	refused map[string]string // plans that were not approved, by digest, and why
 
 	resting bool // it does nothing but wait; the supervisor's mu guards it
+	turns   int  // how often it began something; likewise
 }
 
 func newRunner(v *Supervisor, m *cadre.Member, since cadre.Seq) *runner {

@@ -15,6 +15,7 @@ const longestPause = 30 * time.Minute
 // says at the end is for the lead, if that is whom it answers and it did not write
 // itself. It says whether the worker is still there.
 func (r *runner) think() bool {
+	r.v.begins(r)
 	r.v.wait(r, false)
 	r.due.Store(false)
 	r.report(cadre.StateWorking, "reads what it was told")

@@ -73,16 +73,19 @@ func (r *runner) next() (*cadre.TaskView, error) {
 	return answer.(*cadre.TaskView), nil
 }
 
-// accept gives a task that was handed over, unless that claim is over: the member may
-// have found it by itself meanwhile, or have been at work for too long.
+// accept gives a task that was handed over, unless that claim is over: a member that
+// did something else meanwhile may have found it by itself, or have been at that for too
+// long.
 func (r *runner) accept(h handed) *cadre.TaskView {
-	if h.task.ID == r.task && h.task.Fence == r.fence {
-		return nil
-	}
-	if time.Since(h.at) < r.v.Heartbeat {
+	r.v.wait(r, false)
+	if h.turn == r.v.turn(r) {
 		return h.task
 	}
-	if _, err := r.self.Do(r.ctx, "task renew", &cadre.TaskRenew{ID: h.task.ID, Fence: h.task.Fence, Lease: r.v.Lease}); err != nil {
+	if h.task.Status != cadre.InProgress {
+		return nil // it is chosen again
+	}
+	answer, err := r.self.Do(r.ctx, "task renew", &cadre.TaskRenew{ID: h.task.ID, Fence: h.task.Fence, Lease: r.v.Lease})
+	if err != nil || answer.(*cadre.TaskView).Status != cadre.InProgress {
 		return nil
 	}
 	return h.task
@@ -158,6 +161,7 @@ type ended struct {
 // work does one task and says what came of it. It says whether the worker is still
 // there.
 func (r *runner) work(t *cadre.TaskView) bool {
+	r.v.begins(r)
 	if t.Status != cadre.InProgress && r.backend.RunsOnly() {
 		r.plan(t, shown(t))
 		return true
@@ -177,9 +181,7 @@ func (r *runner) work(t *cadre.TaskView) bool {
 	}()
 	out := r.attend(t, cancel, done)
 	r.mu.Lock()
-	if r.cancel = nil; t.Status != cadre.InProgress {
-		r.task = "" // it comes again under the same claim
-	}
+	r.cancel = nil
 	r.mu.Unlock()
 	if out.err != nil || r.ctx.Err() != nil {
 		return false
@@ -313,6 +315,5 @@ func (r *runner) finish(t *cadre.TaskView, out Outcome) {
 	r.because = fmt.Sprintf("failed: task %s, %s", t.ID, strings.ToValidUTF8(first[:min(len(first), 200)], ""))
 	if _, err := r.self.Do(r.ctx, "task fail", &cadre.TaskFail{ID: t.ID, Fence: t.Fence, Result: failed}); err != nil && r.ctx.Err() == nil {
 		r.v.warn("task %s of %s: %v", t.ID, r.member.Name, err)
-		r.task = "" // it is still the member's, and may come again
 	}
 }
