@@ -259,8 +259,15 @@ func (r *running) endMembers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	for _, m := range now.Members { // those that there was no room for need not be asked
+		if m.Backend.Supervised() && m.State == cadre.StateStarting && m.Process == nil {
+			if _, err := r.s.Do(ctx, "member leave", &cadre.MemberLeave{Name: m.Name}); err != nil {
+				return err
+			}
+		}
+	}
 	for _, m := range now.Members {
-		if !m.Backend.Supervised() || !m.Alive() {
+		if !m.Backend.Supervised() || !m.Alive() || m.State == cadre.StateStarting {
 			continue
 		}
 		if _, err := r.s.Do(ctx, "member stop", &cadre.AskShutdownOf{Name: m.Name, Reason: "the run is over"}); err != nil {

@@ -30,10 +30,15 @@ func applyMembers(ctx context.Context, s *Session, f *teamfile.File) error {
 	if err != nil {
 		return err
 	}
-	for i := range f.Members {
-		for _, name := range f.Members[i].Names() {
-			if err := s.applyMember(ctx, runtime, f.Spawn(&f.Members[i], name)); err != nil {
-				return err
+	for _, owns := range []bool{true, false} { // where there is not room for all, those with work of their own come first
+		for i := range f.Members {
+			for _, name := range f.Members[i].Names() {
+				if owns != slices.ContainsFunc(f.Tasks, func(t teamfile.Task) bool { return t.Owner == name }) {
+					continue
+				}
+				if err := s.applyMember(ctx, runtime, f.Spawn(&f.Members[i], name)); err != nil {
+					return err
+				}
 			}
 		}
 	}

@@ -18,7 +18,8 @@ type Standing struct {
 	Asks    []*cadre.Ask               // what waits for an answer of a person's
 	Outcome Outcome                    // empty while it goes on
 
-	look time.Duration // when to look again, whatever happens
+	look   time.Duration         // when to look again, whatever happens
+	limits map[cadre.Backend]int // of the team
 }
 
 // standing looks how a run stands. Whether it can go on depends on whether somebody is
@@ -44,6 +45,13 @@ func (s *Session) standing(ctx context.Context, attended bool) (*Standing, error
 			if t.Status == cadre.InProgress && t.Owner != "" {
 				now.Works[t.Owner] = t
 			}
+		}
+		team, err := snap.Team()
+		if err != nil {
+			return err
+		}
+		if team != nil {
+			now.limits = team.Settings.Limits
 		}
 		for m, err := range snap.Members() {
 			if err != nil {
@@ -111,7 +119,24 @@ func (n *Standing) gated(t *cadre.TaskView) bool {
 
 // someoneFor says whether there is a member that can do a task.
 func (n *Standing) someoneFor(t *cadre.TaskView) bool {
-	return slices.ContainsFunc(n.Members, func(m *cadre.Member) bool { return m.Alive() && canDo(m, t) })
+	return slices.ContainsFunc(n.Members, func(m *cadre.Member) bool {
+		return m.Alive() && canDo(m, t) && (m.State != cadre.StateStarting || n.room(m.Backend))
+	})
+}
+
+// room says whether one more member of a backend may run.
+func (n *Standing) room(b cadre.Backend) bool {
+	all, same := 0, 0
+	for _, m := range n.Members {
+		if m.Process != nil {
+			all++
+			if m.Backend == b {
+				same++
+			}
+		}
+	}
+	fits := func(most, run int) bool { return most <= 0 || run < most }
+	return fits(n.limits[""], all) && fits(n.limits[b], same)
 }
 
 // wants says whether there is something that a member could do.

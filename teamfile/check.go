@@ -28,17 +28,32 @@ func (r *reader) check(runs func(*cadre.Member) []string) {
 			r.wrong(join(path, "after"), "what waits for ever does not wait for so long first: leave after out")
 		}
 	}
+	names := r.checkMembers(runs)
 	limits := join(join("", "team"), "limits")
-	if f.Team.Limits.Members < 0 {
-		r.wrong(join(limits, "members"), "a limit below zero makes no sense")
-	}
+	r.checkLimit(join(limits, "members"), f.Team.Limits.Members, "")
 	for backend, most := range f.Team.Limits.Backends {
-		if most < 0 {
-			r.wrong(join(join(limits, "backends"), backend), "a limit below zero makes no sense")
+		r.checkLimit(join(join(limits, "backends"), backend), most, backend)
+	}
+	r.checkTasks(names)
+}
+
+// checkLimit refuses a limit that leaves no room for members that have work of their own.
+func (r *reader) checkLimit(path string, most int, backend string) {
+	owners := 0
+	for i := range r.file.Members {
+		m := &r.file.Members[i]
+		for _, name := range m.Names() {
+			if (backend == "" || backend == m.Backend) && slices.ContainsFunc(r.file.Tasks, func(t Task) bool { return t.Owner == name }) {
+				owners++
+			}
 		}
 	}
-	names := r.checkMembers(runs)
-	r.checkTasks(names)
+	switch {
+	case most < 0:
+		r.wrong(path, "a limit below zero makes no sense")
+	case most > 0 && owners > most:
+		r.wrong(path, "%d members have tasks of their own, and only %d may run at the same time", owners, most)
+	}
 }
 
 // checkMembers gives the names of all members.
