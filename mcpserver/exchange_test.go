@@ -55,7 +55,7 @@ func exchange(t *testing.T, file, door string) {
 		t.Fatalf("%d files, %v", len(ar.Files), err)
 	}
 	want := string(ar.Files[0].Data)
-	if door == "http" && strings.Contains(want, "guest> ") {
+	if door == "http" && strings.Contains(want, "visitor> ") {
 		return
 	}
 	w := newWorld(t)

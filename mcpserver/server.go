@@ -81,26 +81,39 @@ func (srv *Server) connect(ctx context.Context, s *coord.Session) *connection {
 }
 
 // greet learns from a client's first request what it is, and sees to it that its end
-// is noticed.
+// is noticed. Clients of older versions of the protocol introduce themselves once, newer
+// ones with every request.
 func (c *connection) greet(next mcp.MethodHandler) mcp.MethodHandler {
 	var once sync.Once
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		client, ok := req.GetSession().(*mcp.ServerSession)
+		if !ok {
+			return next(ctx, method, req)
+		}
+		if method != "initialize" {
+			var info *mcp.Implementation
+			if r, ok := req.(interface{ ClientInfo() *mcp.Implementation }); ok {
+				info = r.ClientInfo()
+			}
+			once.Do(func() { c.began(client, info) })
+			return next(ctx, method, req)
+		}
 		result, err := next(ctx, method, req)
-		if client, ok := req.GetSession().(*mcp.ServerSession); ok && method == "initialize" && err == nil {
-			once.Do(func() { c.began(client) })
+		if params := client.InitializeParams(); err == nil && params != nil {
+			once.Do(func() { c.began(client, params.ClientInfo) })
 		}
 		return result, err
 	}
 }
 
 // began names a guest after its program, and waits for the end.
-func (c *connection) began(client *mcp.ServerSession) {
+func (c *connection) began(client *mcp.ServerSession, program *mcp.Implementation) {
 	c.mu.Lock()
 	c.client = client
 	guest := c.s.Actor.Kind == cadre.ActorGuest
-	if info := client.InitializeParams(); guest && info != nil && info.ClientInfo != nil {
+	if guest && program != nil {
 		named := *c.s
-		named.Actor.Name = cadre.GuestName(info.ClientInfo.Name)
+		named.Actor.Name = cadre.GuestName(program.Name)
 		c.s = &named
 	}
 	c.mu.Unlock()
