@@ -52,6 +52,13 @@ test-realclient: $(BIN) ## the tests beside the real Claude Code and Codex; inst
 	go vet -tags realclient ./realclient
 	@scripts/offline go test -tags realclient -count=1 -timeout 20m -v ./realclient
 
+.PHONY: test-mcp
+test-mcp: $(BIN) ## the official MCP conformance suite and the MCP Inspector; installs both from npm
+	@scripts/need nodejs npm
+	@scripts/mcp-suite
+	go vet -tags mcpsuite ./mcpserver
+	go test -tags mcpsuite -count=1 -timeout 30m -v -run 'OfficialSuite|Inspector' ./mcpserver
+
 .PHONY: bench
 bench: $(BIN) ## measure, side by side with what each number is compared to
 	@scripts/need taskwarrior nodejs

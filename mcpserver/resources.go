@@ -101,13 +101,17 @@ func (c *connection) look(ctx context.Context, uri string) (any, error) {
 	return nil, missing
 }
 
-// subscribe tells a client from now on that a resource changed.
-func (c *connection) subscribe(ctx context.Context, req *mcp.SubscribeRequest) error {
-	if _, err := c.look(ctx, req.Params.URI); err != nil {
-		return mcp.ResourceNotFoundError(req.Params.URI)
-	}
+// mostWatched is how many resources one client may subscribe to.
+const mostWatched = 1000
+
+// subscribe tells a client from now on that a resource changed, also one that is not
+// there yet.
+func (c *connection) subscribe(_ context.Context, req *mcp.SubscribeRequest) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if len(c.watching) == mostWatched {
+		return cadre.Refuse(cadre.RuleLimit, "", "%d resources are watched already: subscribe to %s instead", mostWatched, boardURI)
+	}
 	if len(c.watching) == 0 {
 		go c.watch()
 	}

@@ -1,0 +1,124 @@
+package mcpserver_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// TestResources reads each resource, and hears of changes to those that were asked for.
+func TestResources(t *testing.T) {
+	for _, door := range []string{"pipe", "http"} {
+		t.Run(door, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.cadre("task", "add", "One", "-d", strings.Repeat("long ", 20<<10))
+			w.cadre("msg", "send", "ann", "hello")
+			changed := make(chan string, 100)
+			ann := w.connect("ann", door, &mcp.ClientOptions{ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { changed <- r.Params.URI }})
+			ctx := context.Background()
+			read := func(uri string) (string, error) {
+				r, err := ann.ReadResource(ctx, &mcp.ReadResourceParams{URI: uri})
+				if err != nil {
+					return "", err
+				}
+				return r.Contents[0].Text, nil
+			}
+			for uri, part := range map[string]string{
+				"cadre://board": `"subject":"One"`, "cadre://log": `"verb":"msg send"`, "cadre://task/1": strings.Repeat("long ", 20<<10),
+				"cadre://member/operator/log": `"verb":"task add"`, "cadre://message/m7": `"text":"hello"`,
+			} {
+				if got, err := read(uri); err != nil || !strings.Contains(got, part) {
+					t.Errorf("%s: %.200s, %v", uri, got, err)
+				}
+			}
+			if got := told(call(t, ann, "TaskGet", `{"taskId":1}`)); len(got) > 40<<10 {
+				t.Errorf("an answer has %d bytes", len(got))
+			}
+			for _, uri := range []string{"cadre://task/9", "cadre://message/m1", "cadre://nothing", "file:///etc/passwd", "cadre://web/board"} {
+				if got, err := read(uri); err == nil {
+					t.Errorf("%s: %.200s", uri, got)
+				}
+			}
+			for _, uri := range []string{"cadre://task/1", "cadre://task/2"} {
+				if err := ann.Subscribe(ctx, &mcp.SubscribeParams{URI: uri}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			begins()
+			w.cadre("task", "comment", "1", "a note")
+			if got := <-changed; got != "cadre://task/1" {
+				t.Errorf("%s changed", got)
+			}
+			if err := ann.Unsubscribe(ctx, &mcp.UnsubscribeParams{URI: "cadre://task/1"}); err != nil {
+				t.Fatal(err)
+			}
+			w.cadre("task", "comment", "1", "another")
+			w.cadre("task", "add", "Two")
+			if got := <-changed; got != "cadre://task/2" {
+				t.Errorf("%s changed", got)
+			}
+		})
+	}
+}
+
+// TestPromptsAndCompletion gets both briefings, and offers what could be typed.
+func TestPromptsAndCompletion(t *testing.T) {
+	w := newWorld(t)
+	w.cadre("task", "add", "Write the outline", "-d", strings.Repeat("long ", 20<<10))
+	w.cadre("msg", "send", "ann", "hello")
+	ctx := context.Background()
+	for who, prompt := range map[string]string{"ann": "worker-briefing", "lead": "lead-briefing"} {
+		s := w.connect(who, "pipe", nil)
+		params := &mcp.GetPromptParams{Name: prompt}
+		if who == "ann" {
+			params.Arguments = map[string]string{"taskId": "1"}
+		}
+		r, err := s.GetPrompt(ctx, params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := r.Messages[0].Content.(*mcp.TextContent).Text
+		if len(text) > 6100 || !strings.Contains(text, "in docs") || !strings.Contains(text, "#1 [pending] Write the outline") {
+			t.Errorf("%s has %d bytes: %s", prompt, len(text), text)
+		}
+		if who == "ann" && !strings.Contains(text, "1 unread") {
+			t.Errorf("nothing is said of mail: %s", text)
+		}
+	}
+	ann := w.connect("ann", "pipe", nil)
+	if _, err := ann.GetPrompt(ctx, &mcp.GetPromptParams{Name: "worker-briefing", Arguments: map[string]string{"taskId": "9"}}); err == nil {
+		t.Error("a briefing begins with a task that is not there")
+	}
+	for argument, want := range map[string][]string{"taskId": {"1"}, "name": {"ann"}, "other": {}} {
+		value := want
+		r, err := ann.Complete(ctx, &mcp.CompleteParams{
+			Ref: &mcp.CompleteReference{Type: "ref/prompt", Name: "worker-briefing"}, Argument: mcp.CompleteParamsArgument{Name: argument, Value: strings.Join(value, "")[:min(1, len(value))]},
+		})
+		if err != nil || !slices.Equal(r.Completion.Values, want) {
+			t.Errorf("%s: %+v, %v", argument, r, err)
+		}
+	}
+}
+
+// TestTiers are what --tools says.
+func TestTiers(t *testing.T) {
+	w := newWorld(t)
+	for tier, want := range map[string]int{"core": 9, "team": 17, "all": len(forgeries)} {
+		cmd := w.command(w.tokens["ann"], "mcp", "--tools", tier)
+		s, err := mcp.NewClient(&mcp.Implementation{Name: "x", Version: "1"}, nil).Connect(context.Background(), &mcp.CommandTransport{Command: cmd}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(tools(t, s)); got != want {
+			t.Errorf("%s has %d tools, want %d", tier, got, want)
+		}
+		_ = s.Close()
+	}
+	if out, err := w.command("", "mcp", "--tools", "everything").CombinedOutput(); err == nil {
+		t.Errorf("there is a tier that is none: %s", out)
+	}
+}
