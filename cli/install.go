@@ -120,9 +120,9 @@ func (p *program) versionOf(ctx context.Context, path string) string {
 
 // installed is what was changed in a program's settings, or would be.
 type installed struct {
-	Tool    string        `json:"tool"`
+	Tool    string       `json:"tool"`
 	Changes []fileChange `json:"changes"`
-	Written bool          `json:"written"`
+	Written bool         `json:"written"`
 
 	title, again string // the program, and the command that writes it
 }
