@@ -82,6 +82,7 @@ type machine struct {
 	state string
 	files bool     // Claude Code's files are kept as well
 	by    []string // what runs every command
+	env   []string // what every command has in its environment besides
 }
 
 func newMachine(t testing.TB) *machine {
@@ -111,6 +112,7 @@ func (m *machine) wrapped(ctx context.Context, by []string, args ...string) *exe
 	if !m.files {
 		c.Env = append(c.Env, "CADRE_CLAUDE=off")
 	}
+	c.Env = append(c.Env, m.env...)
 	return c
 }
 
