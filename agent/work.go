@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"cadre"
@@ -298,7 +299,9 @@ func (r *runner) finish(t *cadre.TaskView, out Outcome) {
 		if r.backend.RunsOnly() && len(r.asked) == 0 && !r.v.settings().Dispatched() { // others may have something else to do first
 			done.Take = &cadre.Take{Lease: r.v.Lease, Runs: true}
 		}
+		letGo := r.hold(t)
 		answer, err := r.self.Do(r.ctx, "task done", done)
+		letGo()
 		if err == nil {
 			if done.Take != nil {
 				r.taken = answer.(*cadre.Done).Next
@@ -315,5 +318,28 @@ func (r *runner) finish(t *cadre.TaskView, out Outcome) {
 	r.because = fmt.Sprintf("failed: task %s, %s", t.ID, strings.ToValidUTF8(first[:min(len(first), 200)], ""))
 	if _, err := r.self.Do(r.ctx, "task fail", &cadre.TaskFail{ID: t.ID, Fence: t.Fence, Result: failed}); err != nil && r.ctx.Err() == nil {
 		r.v.warn("task %s of %s: %v", t.ID, r.member.Name, err)
+	}
+}
+
+// hold renews a claim until it is let go, while something else than the worker is waited
+// for: a hook may take longer than a lease.
+func (r *runner) hold(t *cadre.TaskView) (letGo func()) {
+	over := make(chan struct{})
+	var held sync.WaitGroup
+	held.Go(func() {
+		for {
+			select {
+			case <-over:
+				return
+			case <-time.After(r.v.Lease / 3):
+			}
+			if _, err := r.self.Do(r.ctx, "task renew", &cadre.TaskRenew{ID: t.ID, Fence: t.Fence, Lease: r.v.Lease}); err != nil {
+				return // whoever holds it will hear of that
+			}
+		}
+	})
+	return func() {
+		close(over)
+		held.Wait()
 	}
 }
