@@ -27,13 +27,14 @@ type runner struct {
 	worker  Worker
 	self    *coord.Session // the member as a caller
 	state   cadre.MemberState
-	taken   *cadre.TaskView // what it took up when it was done with the one before
-	because string          // why it has nothing to do, if that is more than that nothing is ready
-	said    atomic.Int64    // what it did itself through some door
-	free    bool            // there was nothing to hand to it
-	told    bool            // its prompt
-	limited int             // how often in a row its provider let it do nothing
-	since   cadre.Seq       // what happened up to here is about an earlier run
+	taken   *cadre.TaskView              // what it took up when it was done with the one before
+	because string                       // why it has nothing to do, if that is more than that nothing is ready
+	said    atomic.Int64                 // what it did itself through some door
+	free    bool                         // there was nothing to hand to it
+	told    bool                         // its prompt
+	limited int                          // how often in a row its provider let it do nothing
+	since   cadre.Seq                    // what happened up to here is about an earlier run
+	plans   map[cadre.TaskID]cadre.AskID // what it last asked about the plan of each task
 
 	ctx    context.Context // ends when the member is to end
 	stop   context.CancelCauseFunc
@@ -48,8 +49,6 @@ type runner struct {
 	fence  uint64
 	cancel context.CancelFunc
 
-	refused map[string]string // plans that were not approved, by digest, and why
-
 	resting bool // it does nothing but wait; the supervisor's mu guards it
 	turns   int  // how often it began something; likewise
 }
@@ -60,7 +59,7 @@ func newRunner(v *Supervisor, m *cadre.Member, since cadre.Seq) *runner {
 	self.Door, self.CWD = "agent", m.CWD
 	r := &runner{
 		v: v, member: m, since: since, told: m.Told, backend: v.Backends[m.Backend], self: &self, wake: make(chan struct{}, 1), mail: make(chan struct{}, 1),
-		given: make(chan handed, 1), none: make(chan struct{}, 1), asked: make(chan cadre.AskID, 1), refused: map[string]string{},
+		given: make(chan handed, 1), none: make(chan struct{}, 1), asked: make(chan cadre.AskID, 1), plans: map[cadre.TaskID]cadre.AskID{},
 	}
 	r.ctx, r.stop = context.WithCancelCause(context.Background())
 	return r

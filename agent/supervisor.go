@@ -196,7 +196,7 @@ func (v *Supervisor) hear(ctx context.Context, e cadre.Event) error {
 			r.shutDown(o.ID)
 		}
 		if r := v.runner(o.From); r != nil && o.Kind == cadre.AskPlan && o.State != cadre.AskOpen {
-			r.answered(o)
+			r.signal()
 		}
 		if o.State != cadre.AskOpen && o.Task != "" {
 			v.wake(func(*runner) bool { return true })

@@ -220,14 +220,17 @@ func shown(t *cadre.TaskView) string {
 // is not asked for again: then a person has to look at the task.
 func (r *runner) plan(t *cadre.TaskView, text string) {
 	text = strings.ToValidUTF8(text[:min(len(text), cadre.MaxMessage)], "")
-	r.mu.Lock()
-	no, refused := r.refused[cadre.Digest(text)]
-	r.mu.Unlock()
-	var err error
-	if refused {
-		_, err = r.self.Do(r.ctx, "task fail", &cadre.TaskFail{ID: t.ID, Fence: t.Fence, Final: true, Result: "its plan was not approved: " + no})
-	} else {
-		_, err = r.self.Do(r.ctx, "ask for", &cadre.AskFor{Kind: cadre.AskPlan, Task: t.ID, Text: text})
+	before, err := r.planned(t.ID)
+	switch {
+	case err != nil:
+	case before != nil && before.State == cadre.AskRejected && before.Digest == cadre.Digest(text):
+		_, err = r.self.Do(r.ctx, "task fail", &cadre.TaskFail{ID: t.ID, Fence: t.Fence, Final: true, Result: "its plan was not approved: " + before.Answer})
+		delete(r.plans, t.ID) // a person who has it tried again is asked again
+	default:
+		var answer any
+		if answer, err = r.self.Do(r.ctx, "ask for", &cadre.AskFor{Kind: cadre.AskPlan, Task: t.ID, Text: text}); err == nil {
+			r.plans[t.ID] = answer.(*cadre.Ask).ID
+		}
 	}
 	if err != nil && r.ctx.Err() == nil {
 		r.v.warn("the plan of task %s: %v", t.ID, err)
@@ -238,14 +241,18 @@ func (r *runner) plan(t *cadre.TaskView, text string) {
 	}
 }
 
-// answered hears what became of a plan.
-func (r *runner) answered(a *cadre.Ask) {
-	r.mu.Lock()
-	if r.refused[a.Digest] = a.Answer; a.State != cadre.AskRejected {
-		delete(r.refused, a.Digest)
+// planned is what was last asked about a task's plan, as it stands now: the supervisor
+// may not have heard of an answer yet.
+func (r *runner) planned(task cadre.TaskID) (ask *cadre.Ask, err error) {
+	id, asked := r.plans[task]
+	if !asked {
+		return nil, nil
 	}
-	r.mu.Unlock()
-	r.signal()
+	err = r.v.Store.View(r.ctx, r.v.Scope, func(snap cadre.Snap) error {
+		ask, err = snap.Ask(id)
+		return err
+	})
+	return ask, err
 }
 
 // attend renews the claim for as long as the worker shows that it is alive, and waits
