@@ -72,6 +72,7 @@ func (m *model) talk(opening string) *talk {
 // ask is a client's request for the next turn.
 type ask struct {
 	said   content // its newest message
+	heard  string  // all that came since the model last said something, also from the client itself
 	answer chan content
 	gone   <-chan struct{} // closed when the client no longer waits
 }
@@ -219,6 +220,21 @@ func (r *request) last() content {
 	return nil
 }
 
+// heard is what was said since the model last spoke, whoever said it.
+func (r *request) heard() string {
+	var all []string
+	for _, m := range slices.Backward(r.Messages) {
+		if m.Role == "assistant" {
+			break
+		}
+		all = append(all, m.Content.text())
+		for _, b := range m.Content {
+			all = append(all, b.Content.text())
+		}
+	}
+	return strings.Join(all, "\n")
+}
+
 // messages answers one request: from the test where it belongs to a talk, else (a
 // title, a probe, a suggestion) at once.
 func (m *model) messages(w http.ResponseWriter, r *http.Request) {
@@ -227,18 +243,18 @@ func (m *model) messages(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	if answer := m.answer(m.belongs(&in), in.last(), r.Context().Done()); answer != nil {
+	if answer := m.answer(m.belongs(&in), in.last(), in.heard(), r.Context().Done()); answer != nil {
 		reply(w, &in, answer)
 	}
 }
 
 // answer is what the test says in a talk, or an empty phrase where it is in none; nil
 // when nobody waits for it any more.
-func (m *model) answer(c *talk, said content, gone <-chan struct{}) content {
+func (m *model) answer(c *talk, said content, heard string, gone <-chan struct{}) content {
 	if c == nil {
 		return content{{Type: "text", Text: "ok"}}
 	}
-	a := &ask{said, make(chan content, 1), gone}
+	a := &ask{said, heard, make(chan content, 1), gone}
 	select {
 	case c.asks <- a:
 	case <-gone:

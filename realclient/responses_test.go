@@ -37,7 +37,7 @@ func (m *model) responses(w http.ResponseWriter, r *http.Request) {
 			all = append(all, i.Content.text())
 		}
 	}
-	answer := m.answer(m.talkOf(strings.Join(all, "\n")), last, r.Context().Done())
+	answer := m.answer(m.talkOf(strings.Join(all, "\n")), last, last.text(), r.Context().Done())
 	if answer == nil {
 		return
 	}
