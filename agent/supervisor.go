@@ -80,11 +80,11 @@ func NewSupervisor(s *coord.Session, o Options) *Supervisor {
 // more, and another supervisor can go on from there.
 func (v *Supervisor) Run(ctx context.Context, ready func()) error {
 	if err := v.recover(ctx); err != nil {
-		return err
+		return ignoreStop(ctx, err)
 	}
 	head, err := v.look(ctx)
 	if err != nil {
-		return err
+		return ignoreStop(ctx, err)
 	}
 	ready()
 	following, stop := context.WithCancel(ctx)
@@ -98,6 +98,14 @@ func (v *Supervisor) Run(ctx context.Context, ready func()) error {
 		err = nil // the team was archived
 	}
 	return errors.Join(err, v.endAll(context.WithoutCancel(ctx)))
+}
+
+// ignoreStop is no error where a supervisor was stopped before it began.
+func ignoreStop(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return nil
+	}
+	return err
 }
 
 // heard is what came from the log.

@@ -453,6 +453,16 @@ func TestAStoppedSupervisorIsFollowedByAnother(t *testing.T) {
 	w.untilDone(id)
 }
 
+func TestOneThatIsStoppedBeforeItBeginsDidNothingWrong(t *testing.T) {
+	w := newTeam(t)
+	w.end()
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if err := agent.NewSupervisor(w.Session, w.options).Run(ctx, func() {}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestItLeavesWithTheLastMember(t *testing.T) {
 	w := newTeam(t)
 	w.end()
