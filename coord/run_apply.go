@@ -258,10 +258,15 @@ func (s *Session) applyTask(ctx context.Context, want *teamfile.Task, t *cadre.T
 			return err
 		}
 	}
-	if !changed {
+	if changed {
+		if _, err := s.Do(ctx, "task update", v); err != nil {
+			return err
+		}
+	}
+	if want.Plan == nil && t.Plan == nil {
 		return nil
 	}
-	_, err := s.Do(ctx, "task update", v)
+	_, err := s.Do(ctx, "task gate", &cadre.TaskGate{ID: t.ID, Gate: want.Gate()})
 	return err
 }
 

@@ -100,6 +100,14 @@ type Plan struct {
 	Approvers []string `yaml:"approvers" help:"members who may approve it; the lead without"`
 }
 
+// Gate is the task's gate, nil where it has none.
+func (t *Task) Gate() *cadre.PlanGate {
+	if t.Plan == nil {
+		return nil
+	}
+	return &cadre.PlanGate{Approvers: t.Plan.Approvers}
+}
+
 // Hooks are commands that may refuse, by event.
 type Hooks struct {
 	TaskCreated   []HookGroup `yaml:"TaskCreated" help:"before a task is created"`
@@ -189,9 +197,7 @@ func (f *File) Import() *cadre.TaskImport {
 		for _, key := range t.After {
 			line.BlockedBy = append(line.BlockedBy, lines[key])
 		}
-		if t.Plan != nil {
-			line.Plan = &cadre.PlanGate{Approvers: t.Plan.Approvers}
-		}
+		line.Plan = t.Gate()
 		v.Lines = append(v.Lines, line)
 	}
 	return v
