@@ -8,6 +8,7 @@ import (
 	"hash/fnv"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -16,6 +17,7 @@ import (
 	"cadre"
 	"cadre/coord"
 	"cadre/hook"
+	"cadre/internal/proc"
 )
 
 // hookCommand is what Claude Code's hooks start.
@@ -113,6 +115,7 @@ func (p *program) waitForWork(ctx context.Context, s *coord.Session, place hookP
 	if err := place.untilWritten(ctx, cancel); err != nil {
 		return err
 	}
+	go whileAlive(ctx, cancel)
 	select { // the session has another hook that may find something to go on for right now
 	case <-ctx.Done():
 		return nil
@@ -133,6 +136,24 @@ func (p *program) waitForWork(ctx context.Context, s *coord.Session, place hookP
 			return findings(2)
 		}
 		cursor = word.Cursor
+	}
+}
+
+// whileAlive calls end when the client is gone that started this process, or the shell
+// between them. A client that is killed takes its hooks with it only where it can.
+func whileAlive(ctx context.Context, end func()) {
+	above := proc.Ancestors()
+	above = above[:min(2, len(above))]
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(2 * time.Second):
+		}
+		if slices.ContainsFunc(above, func(id proc.ID) bool { return !id.Alive() }) {
+			end()
+			return
+		}
 	}
 }
 
