@@ -14,20 +14,24 @@ type entry struct {
 	server func(command string) any
 }
 
+// serve is what Cadre is started with: the tools for tasks and mail, and those to join
+// and to lead a team.
+var serve = []string{"mcp", "--tools", "team"}
+
 type server struct {
 	Type    string   `json:"type,omitempty"`
 	Command string   `json:"command"`
 	Args    []string `json:"args"`
 }
 
-func plainServer(command string) any { return server{"", command, []string{"mcp"}} }
-func typedServer(command string) any { return server{"stdio", command, []string{"mcp"}} }
+func plainServer(command string) any { return server{"", command, serve} }
+func typedServer(command string) any { return server{"stdio", command, serve} }
 
 func claudeServer(command string) any {
 	return struct {
 		server
 		Env struct{} `json:"env"`
-	}{server: server{"stdio", command, []string{"mcp"}}}
+	}{server: server{"stdio", command, serve}}
 }
 
 func opencodeServer(command string) any {
@@ -35,7 +39,7 @@ func opencodeServer(command string) any {
 		Type    string   `json:"type"`
 		Command []string `json:"command"`
 		Enabled bool     `json:"enabled"`
-	}{"local", []string{command, "mcp"}, true}
+	}{"local", append([]string{command}, serve...), true}
 }
 
 func (e entry) add(text []byte, command string) ([]byte, error) {

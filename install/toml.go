@@ -29,7 +29,7 @@ var remark = pattern(`(?:(?m:^)[ \t]*(?:#[^\n]*)?(?:\n|\z))*\z`)
 var elsewhere = pattern(`(?m)^[ \t]*(?:mcp_servers[ \t]*(?:\.[ \t]*["']?cadre|=)|\[[ \t]*mcp_servers[ \t]*\][^\n]*\n(?:[ \t]*(?:[^\[\s][^\n]*)?\n)*?[ \t]*["']?cadre["']?[ \t]*[.=])`)
 
 func (table) add(text []byte, command string) ([]byte, error) {
-	want := []byte(fmt.Sprintf("[mcp_servers.%s]\ncommand = %s\nargs = [\"mcp\"]\n", name, tomlString(command)))
+	want := []byte(fmt.Sprintf("[mcp_servers.%s]\ncommand = %s\nargs = [%s]\n", name, tomlString(command), tomlList(serve)))
 	rest, found, err := cut(text)
 	if err != nil {
 		return nil, err
@@ -126,6 +126,14 @@ func closing(text []byte, quotes string) int {
 		}
 	}
 	return -1
+}
+
+func tomlList(items []string) string {
+	quoted := make([]string, len(items))
+	for i, item := range items {
+		quoted[i] = tomlString(item)
+	}
+	return strings.Join(quoted, ", ")
 }
 
 // tomlString writes a basic string.
