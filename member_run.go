@@ -332,13 +332,16 @@ func (v *TaskDefer) Decide(s Snap, c Command) ([]Event, error) {
 func (v *TaskDefer) Answer(s Snap, c Command, _ Receipt) (any, error) { return s.viewTask(v.ID) }
 
 // Running says whose process one is; only in the Host scope. It is how a command
-// that runs inside a member is known to.
+// that runs inside a member is known to. A supervisor has one too, without a member.
 type Running struct {
 	Process Process `json:"process"`
 	Scope   Scope   `json:"scope"`
 	Member  string  `json:"member"`
 	Joined  uint64  `json:"joined"` // which membership: a name that comes back is another
 }
+
+// Supervises says that the process runs members and is none.
+func (r *Running) Supervises() bool { return r.Member == "" }
 
 // RunningRef names the record of a process.
 func RunningRef(p Process) Ref { return Ref{KindRunning, fmt.Sprintf("%d-%s", p.PID, p.Start)} }

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"os"
 
 	"cadre"
 	"cadre/internal/proc"
@@ -30,6 +31,12 @@ func (v *Supervisor) Sweep(ctx context.Context) error {
 		return err
 	}
 	for _, r := range left {
+		if r.Supervises() { // it is gone, or it could not say that it has ended its members
+			if err := v.record(ctx, r, true); err != nil {
+				return err
+			}
+			continue
+		}
 		if err := proc.EndTree(proc.ID{PID: r.Process.PID, Start: r.Process.Start}, Mark(r.Process), v.Grace); err != nil {
 			v.warn("what %s left: %v", r.Member, err)
 			continue
@@ -56,6 +63,9 @@ func (v *Supervisor) Bury(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if r.Supervises() {
+			continue
+		}
 		_, err = v.system().Do(ctx, "member gone", &cadre.MemberGone{Name: r.Member, Process: &r.Process, Why: "its supervisor was killed"})
 		if errors.Is(err, cadre.ErrNotFound) {
 			err = nil // the team is gone too
@@ -71,6 +81,19 @@ func Left(p cadre.Process) []string {
 		names = append(names, id.String())
 	}
 	return names
+}
+
+// recordSelf says that this process supervises the team, or that it does not any more:
+// what a member leaves whose own process is killed becomes a child of this one.
+func (v *Supervisor) recordSelf(ctx context.Context, ended bool) error {
+	self, err := proc.Of(os.Getpid())
+	if errors.Is(err, proc.ErrUnsupported) {
+		return nil // nor is there anything that could become its child
+	}
+	if err != nil {
+		return err
+	}
+	return v.record(ctx, &cadre.Running{Process: cadre.Process{PID: self.PID, Start: self.Start}, Scope: v.Scope}, ended)
 }
 
 // record says in the host's scope whose process one is, or that it has ended.

@@ -79,9 +79,17 @@ func NewSupervisor(s *coord.Session, o Options) *Supervisor {
 // more. First it ends what a killed supervisor left. When it returns nothing runs any
 // more, and another supervisor can go on from there.
 func (v *Supervisor) Run(ctx context.Context, ready func()) error {
-	if err := v.recover(ctx); err != nil {
+	err := v.recover(ctx)
+	if err == nil {
+		err = v.recordSelf(ctx, false)
+	}
+	if err != nil {
 		return ignoreStop(ctx, err)
 	}
+	return errors.Join(v.run(ctx, ready), v.recordSelf(context.WithoutCancel(ctx), true))
+}
+
+func (v *Supervisor) run(ctx context.Context, ready func()) error {
 	head, err := v.look(ctx)
 	if err != nil {
 		return ignoreStop(ctx, err)

@@ -150,7 +150,7 @@ func whileAlive(ctx context.Context, end func()) {
 			return
 		case <-time.After(2 * time.Second):
 		}
-		if slices.ContainsFunc(above, func(id proc.ID) bool { return !id.Alive() }) {
+		if slices.ContainsFunc(above, func(id proc.Ancestor) bool { return !id.Alive() }) {
 			end()
 			return
 		}

@@ -151,7 +151,9 @@ func (r supervisors) leftProcesses(ctx context.Context, s *coord.Session) (out [
 			continue
 		}
 		why := fmt.Sprintf("process %d of %s has ended, and nothing noted it", running.Process.PID, running.Member)
-		if n := len(agent.Left(running.Process)); n > 0 {
+		if running.Supervises() {
+			why = fmt.Sprintf("its supervisor, process %d, has ended, and nothing noted it", running.Process.PID)
+		} else if n := len(agent.Left(running.Process)); n > 0 {
 			why = fmt.Sprintf("%d processes of %s run and no supervisor does", n, running.Member)
 		}
 		out = append(out, coord.Leftover{

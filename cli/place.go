@@ -175,10 +175,10 @@ func (p *program) loadHooks(c *coord.Coord) error {
 }
 
 // ancestors are the processes that this one descends from.
-func ancestors() []cadre.Process {
-	var out []cadre.Process
-	for _, id := range proc.Ancestors() {
-		out = append(out, cadre.Process{PID: id.PID, Start: id.Start})
+func ancestors() []coord.Ancestor {
+	var out []coord.Ancestor
+	for _, a := range proc.Ancestors() {
+		out = append(out, coord.Ancestor{Process: cadre.Process{PID: a.PID, Start: a.Start}, Apart: a.Apart})
 	}
 	return out
 }

@@ -25,7 +25,14 @@ type Place struct {
 
 	// Ancestors gives the processes that started this one, the nearest first. It is
 	// asked only where members run; nil where a system cannot tell.
-	Ancestors func() []cadre.Process
+	Ancestors func() []Ancestor
+}
+
+// Ancestor is a process that the caller descends from. The caller is apart if what the
+// ancestor started on the way to it is in another session.
+type Ancestor struct {
+	cadre.Process
+	Apart bool
 }
 
 // agentMarks are variables that agents set in the shells they start.
@@ -130,7 +137,8 @@ func connectionID() string {
 
 // inside gives the member whose process started this one, whatever the environment
 // says: any process of the same user can read another's environment, but none can
-// choose its parents.
+// choose its parents. What a member leaves whose process was killed becomes its
+// supervisor's, until it is ended: it is nobody.
 func (c *Coord) inside(ctx context.Context, p Place) (member *cadre.Running, err error) {
 	if p.Ancestors == nil {
 		return nil, nil
@@ -139,18 +147,23 @@ func (c *Coord) inside(ctx context.Context, p Place) (member *cadre.Running, err
 		if n, err := snap.Count(cadre.Index(cadre.KindRunning), ""); err != nil || n == 0 {
 			return err
 		}
-		for _, process := range p.Ancestors() {
-			o, err := snap.Get(cadre.RunningRef(process))
+		for _, a := range p.Ancestors() {
+			o, err := snap.Get(cadre.RunningRef(a.Process))
 			if err != nil {
 				return err
 			}
-			if r, ok := o.(*cadre.Running); ok {
+			if r, ok := o.(*cadre.Running); ok && (!r.Supervises() || a.Apart) {
 				member = r
 				return nil
 			}
 		}
 		return nil
 	})
+	if err == nil && member != nil && member.Supervises() {
+		s := &Session{Coord: c, Door: "cli", Scope: member.Scope}
+		s.Posed(ctx, "what a killed member left", "ran a command")
+		err = cadre.Refuse(cadre.RuleRead, "", "this was left by a member of %s whose process was killed, and ends soon", member.Scope)
+	}
 	return member, err
 }
 

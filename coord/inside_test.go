@@ -19,7 +19,21 @@ func TestTheProcessComesBeforeEverything(t *testing.T) {
 	if _, err := host.Do(t.Context(), "running set", set); err != nil {
 		t.Fatal(err)
 	}
-	from := func(p ...cadre.Process) func() []cadre.Process { return func() []cadre.Process { return p } }
+	above := cadre.Process{PID: 6, Start: "now"}
+	if _, err := host.Do(t.Context(), "running set", &cadre.RunningSet{Running: cadre.Running{Process: above, Scope: "docs"}}); err != nil {
+		t.Fatal(err)
+	}
+	from := func(all ...cadre.Process) func() []coord.Ancestor {
+		return func() (out []coord.Ancestor) {
+			for _, p := range all {
+				out = append(out, coord.Ancestor{Process: p})
+			}
+			return out
+		}
+	}
+	apart := func(p cadre.Process) func() []coord.Ancestor {
+		return func() []coord.Ancestor { return []coord.Ancestor{{Process: other}, {Process: p, Apart: true}} }
+	}
 	session := map[string]string{"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "11111111-1111-1111-1111-111111111111"}
 	for name, tt := range map[string]struct {
 		place coord.Place
@@ -30,6 +44,9 @@ func TestTheProcessComesBeforeEverything(t *testing.T) {
 		"a session's marks":  {coord.Place{Ancestors: from(mine), Env: session}, cadre.Actor{Kind: cadre.ActorMember, Name: "ann", Scope: "docs"}, nil},
 		"another's token":    {coord.Place{Ancestors: from(mine), Env: map[string]string{"CADRE_TOKEN": "stolen"}}, cadre.Actor{}, cadre.ErrForbidden},
 		"the number, reused": {coord.Place{Ancestors: from(other)}, cadre.Actor{Kind: cadre.ActorOperator, Name: "operator"}, nil},
+		"below a supervisor": {coord.Place{Ancestors: from(other, above)}, cadre.Actor{Kind: cadre.ActorOperator, Name: "operator"}, nil},
+		"left by a member":   {coord.Place{Ancestors: apart(above), Terminal: true}, cadre.Actor{}, cadre.ErrForbidden},
+		"with a token":       {coord.Place{Ancestors: apart(above), Env: map[string]string{"CADRE_TOKEN": "stolen"}}, cadre.Actor{}, cadre.ErrForbidden},
 		"not known":          {coord.Place{}, cadre.Actor{Kind: cadre.ActorOperator, Name: "operator"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

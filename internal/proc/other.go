@@ -17,7 +17,7 @@ func Of(int) (ID, error) { return ID{}, ErrUnsupported }
 func (ID) Alive() bool { return false }
 
 // Ancestors are not known here.
-func Ancestors() []ID { return nil }
+func Ancestors() []Ancestor { return nil }
 
 // Tree finds nothing here.
 func Tree(ID, string) []ID { return nil }

@@ -24,6 +24,14 @@ type ID struct {
 	Start string
 }
 
+// Ancestor is a process that another descends from. The other is apart if what the
+// ancestor started on the way to it is in another session: it was kept together with
+// whatever else ran there, or adopted.
+type Ancestor struct {
+	ID
+	Apart bool
+}
+
 func (id ID) String() string { return fmt.Sprintf("%d-%s", id.PID, id.Start) }
 
 // Command is what a keeper is to run.

@@ -303,7 +303,7 @@ func TestAncestorsBeginWithTheParent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if all := Ancestors(); len(all) == 0 || all[0] != parent {
+	if all := Ancestors(); len(all) == 0 || all[0].ID != parent {
 		t.Errorf("%v, want %s first", all, parent)
 	}
 }

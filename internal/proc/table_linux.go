@@ -84,15 +84,15 @@ func table() []stat {
 }
 
 // Ancestors are the processes that started this one, the nearest first.
-func Ancestors() []ID {
-	var out []ID
-	for pid := os.Getppid(); pid > 0 && len(out) < 1000; {
-		s, err := look(pid)
-		if err != nil {
-			return out
+func Ancestors() []Ancestor {
+	var out []Ancestor
+	below, err := look(os.Getpid())
+	for err == nil && below.parent > 0 && len(out) < 1000 {
+		var s stat
+		if s, err = look(below.parent); err == nil {
+			out = append(out, Ancestor{s.ID, s.session != below.session})
+			below = s
 		}
-		out = append(out, s.ID)
-		pid = s.parent
 	}
 	return out
 }
