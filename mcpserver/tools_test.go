@@ -183,3 +183,39 @@ func TestLongAnswersAreCut(t *testing.T) {
 		t.Error("a short answer was cut")
 	}
 }
+
+// TestTheDocumentNamesEveryTool keeps docs/mcp.md what the program does.
+func TestTheDocumentNamesEveryTool(t *testing.T) {
+	text, err := os.ReadFile("../docs/mcp.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := map[Tier]string{}
+	for line := range strings.Lines(string(text)) {
+		for _, tier := range Tiers {
+			if strings.HasPrefix(line, "| `"+string(tier)+"` |") {
+				rows[tier] = line
+			}
+		}
+	}
+	for _, tool := range toolsOf(All) {
+		if !regexp.MustCompile(`\b` + tool.name + `\b`).MatchString(rows[tool.tier]) {
+			t.Errorf("%s is not among the tools of %s", tool.name, tool.tier)
+		}
+	}
+	for tier, row := range rows {
+		if want := strings.Count(row, ",") + 1; want != count(tier) {
+			t.Errorf("%s has %d tools in the document, and %d in the program", tier, want, count(tier))
+		}
+	}
+}
+
+// count is how many tools a tier has of its own.
+func count(tier Tier) (n int) {
+	for _, t := range toolsOf(All) {
+		if t.tier == tier {
+			n++
+		}
+	}
+	return n
+}
