@@ -35,6 +35,7 @@ type connection struct {
 	joined   map[cadre.Scope]bool   // where it may have become a member, for a guest
 	seen     map[cadre.Scope]uint64 // the newest message that it was shown
 	watching map[string]bool        // resources it subscribed to
+	moved    context.CancelFunc     // ends what follows the list that it worked on
 }
 
 // session is who calls and where, as it is now.
@@ -202,6 +203,9 @@ func (c *connection) follow(ctx context.Context, name string, answer any) {
 	moved.Scope = scope
 	c.s = &moved
 	c.joined[scope] = true
+	if c.moved != nil {
+		c.moved()
+	}
 }
 
 // reply is an answer with a word about what waits for the caller.

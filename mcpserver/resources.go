@@ -129,50 +129,58 @@ func (c *connection) unsubscribe(_ context.Context, req *mcp.UnsubscribeRequest)
 // calm is how long changes are gathered before a client is told of them.
 const calm = 50 * time.Millisecond
 
-// watch follows the log for as long as the connection lasts.
+// watch follows the log of the list that the connection works on, also when it goes to
+// another, for as long as it lasts.
 func (c *connection) watch() {
 	for c.ctx.Err() == nil {
-		s := c.session()
-		answer, err := s.Do(c.ctx, "watch", &coord.Watch{})
-		if err != nil {
-			return
-		}
-		touched := map[string]bool{}
-		var due <-chan time.Time
-		events := make(chan cadre.Event)
-		following, stop := context.WithCancel(c.ctx)
-		go func() {
-			defer close(events)
-			for e, err := range answer.(coord.Stream).Events {
-				if err != nil {
-					return
-				}
-				select {
-				case events <- e:
-				case <-following.Done():
-					return
-				}
+		here, moved := context.WithCancel(c.ctx)
+		c.mu.Lock()
+		c.moved = moved
+		s := *c.s
+		c.mu.Unlock()
+		c.watchList(here, &s)
+		<-here.Done() // a list that ended has no more to tell
+	}
+}
+
+// watchList tells the client of changes to one list.
+func (c *connection) watchList(here context.Context, s *coord.Session) {
+	answer, err := s.Do(here, "watch", &coord.Watch{})
+	if err != nil {
+		return
+	}
+	events := make(chan cadre.Event)
+	go func() {
+		defer close(events)
+		for e, err := range answer.(coord.Stream).Events {
+			if err != nil {
+				return
 			}
-		}()
-		for open := true; open; {
 			select {
-			case e, ok := <-events:
-				if open = ok; ok {
-					c.touch(touched, e)
-					if due == nil {
-						due = time.After(calm)
-					}
-				}
-			case <-due:
-				due = nil
-				for uri := range touched {
-					_ = c.mcp.ResourceUpdated(c.ctx, &mcp.ResourceUpdatedNotificationParams{URI: uri})
-				}
-				clear(touched)
-				open = c.session().Scope == s.Scope
+			case events <- e:
+			case <-here.Done():
+				return
 			}
 		}
-		stop()
+	}()
+	touched := map[string]bool{}
+	var due <-chan time.Time
+	for {
+		select {
+		case e, ok := <-events:
+			if !ok {
+				return
+			}
+			if c.touch(touched, e); due == nil {
+				due = time.After(calm)
+			}
+		case <-due:
+			due = nil
+			for uri := range touched {
+				_ = c.mcp.ResourceUpdated(here, &mcp.ResourceUpdatedNotificationParams{URI: uri})
+			}
+			clear(touched)
+		}
 	}
 }
 
