@@ -94,7 +94,9 @@ func keysOf(ids []cadre.TaskID) []string {
 // takes what is right for it.
 func schedule(open []*cadre.Task, names []string, members map[string]*teamfile.Member, limit int) (out []*PlannedTask) {
 	if limit > 0 && limit < len(names) {
-		owns := func(name string) bool { return slices.ContainsFunc(open, func(t *cadre.Task) bool { return t.Owner == name }) }
+		owns := func(name string) bool {
+			return slices.ContainsFunc(open, func(t *cadre.Task) bool { return t.Owner == name })
+		}
 		idle := slices.DeleteFunc(slices.Clone(names), owns)
 		names = append(slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !owns(name) }), idle...)[:limit]
 	}

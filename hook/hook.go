@@ -41,7 +41,7 @@ func Read(r io.Reader) (in Input, err error) {
 		return in, fmt.Errorf("what Claude Code says to its hooks cannot be read: %w", err)
 	}
 	if in.Event == "" || in.Session == "" {
-		return in, errors.New("Claude Code said neither which hook this is nor in which session: this command is for its hooks")
+		return in, errors.New("neither which hook this is nor in which session was said: this command is for Claude Code's hooks")
 	}
 	return in, nil
 }
