@@ -154,16 +154,26 @@ func poke(c chan struct{}) {
 	}
 }
 
-// shutDown has the member end after what it does now, or at the deadline.
+// shutDown has the member end after what it does now, or at the deadline, unless it has
+// answered by then: whoever asked decides about a refusal. Only the supervisor calls it.
 func (r *runner) shutDown(ask cadre.AskID) {
 	select {
-	case r.asked <- ask:
+	case <-r.asked: // this takes the place of what was asked before
 	default:
-		return // it was asked before
 	}
+	r.asked <- ask
 	poke(r.wake)
 	time.AfterFunc(r.v.Deadline, func() {
 		if r.ctx.Err() != nil {
+			return
+		}
+		waits := false
+		err := r.v.Store.View(r.ctx, r.v.Scope, func(snap cadre.Snap) error {
+			a, err := snap.Ask(ask)
+			waits = a != nil && a.State == cadre.AskOpen
+			return err
+		})
+		if err == nil && !waits {
 			return
 		}
 		kill := &cadre.MemberKill{Name: r.member.Name, Why: fmt.Sprintf("asked to shut down, and still at work after %s", r.v.Deadline)}

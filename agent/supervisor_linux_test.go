@@ -318,48 +318,6 @@ func TestAHookThatRefusesEndsInAPerson(t *testing.T) {
 	}
 }
 
-func TestShutdown(t *testing.T) {
-	for name, tt := range map[string]struct {
-		run  string
-		done bool
-	}{
-		"idle":                    {"", true},
-		"after its task":          {"touch begun; sleep 0.3; touch finished", true},
-		"at the deadline":         {`touch begun; trap "" TERM; while :; do sleep 1; done`, false},
-		"with what it left there": {`setsid sleep 1000 & touch begun; wait`, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newTeam(t, func(o *agent.Options) {
-				if o.Deadline = 20 * time.Second; !tt.done {
-					o.Deadline = 100 * time.Millisecond
-				}
-			})
-			w.spawn("ann")
-			w.untilState("ann", cadre.StateIdle)
-			var id cadre.TaskID
-			if tt.run != "" {
-				id = w.add(tt.run)
-				w.until("it runs", func() bool { _, err := os.Stat(filepath.Join(w.dir, "begun")); return err == nil })
-			}
-			w.must("member stop", &cadre.AskShutdownOf{Name: "ann"})
-			w.untilState("ann", cadre.StateDeparted)
-			w.until("its process is gone", func() bool { return w.member("ann").Process == nil })
-			if id != "" && (w.task(id).Status == cadre.Completed) != tt.done {
-				t.Errorf("its task is %s", w.task(id).Status)
-			}
-			for _, p := range proc.Marked("TEST_MARK=" + t.Name()) {
-				t.Errorf("process %s is left", p)
-			}
-			w.view(func(snap cadre.Snap) error {
-				for a, err := range snap.OpenAsks() {
-					t.Errorf("%+v is open, %v", a, err)
-				}
-				return nil
-			})
-		})
-	}
-}
-
 func TestKillEndsWhateverItDoes(t *testing.T) {
 	w := newTeam(t)
 	w.spawn("ann")

@@ -187,3 +187,39 @@ echo '{"type":"result","subtype":"success","is_error":false,"result":"done"}'
 		t.Errorf("called with\n%swant\n%s%v", calls, want, err)
 	}
 }
+
+func TestMailOfAnInterruptedTurnIsReadInTheNext(t *testing.T) {
+	w := thinking(t)
+	w.spawnCommand("ann", `cat >> got; echo turn >> turns; until [ -e go$(wc -l < turns) ]; do sleep 0.01; done`, "")
+	touch := func(name string) {
+		if err := os.WriteFile(filepath.Join(w.dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	touch("go3")
+	first, second := w.open("Outline"), w.open("Chapters")
+	w.until("it works", func() bool { return w.turns() == 1 })
+	w.must("msg send", &cadre.MsgSend{To: "ann", Text: "hello"})
+	w.until("it was told", func() bool { return w.delivered("ann") == 1 })
+	touch("go1")
+	w.untilDone(first)
+	w.until("it works again", func() bool { return w.turns() == 2 })
+	owner := "somebody-else"
+	w.must("task update", &cadre.TaskUpdate{ID: second, Owner: &owner})
+	w.until("the mail is read", func() bool { return w.unread("ann") == 0 })
+}
+
+func (w *team) delivered(name string) (n int) {
+	w.view(func(snap cadre.Snap) error {
+		for m, err := range snap.Inbox(name, 0) {
+			if err != nil {
+				return err
+			}
+			if m.DeliveredAt != nil && m.Said() {
+				n++
+			}
+		}
+		return nil
+	})
+	return n
+}

@@ -128,6 +128,9 @@ func (r *runner) endsAsAsked() bool {
 	select {
 	case ask := <-r.asked:
 		_, err := r.self.Do(r.ctx, "ask approve", &cadre.AskApprove{ID: ask})
+		if errors.Is(err, cadre.ErrConflict) {
+			return false // it refused
+		}
 		if err != nil && r.ctx.Err() == nil {
 			r.v.warn("%s was asked to shut down: %v", r.member.Name, err)
 			return false
@@ -190,6 +193,7 @@ func (r *runner) work(t *cadre.TaskView) bool {
 	if ctx.Err() != nil {
 		r.state = cadre.StateUnreachable // whoever took the claim away may have said so
 		r.because = fmt.Sprintf("interrupted: task %s is not its own any more", t.ID)
+		r.due.Store(!r.backend.RunsOnly()) // its mail was not read
 		return true
 	}
 	r.read(out.Outcome)
