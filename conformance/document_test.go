@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -25,20 +24,15 @@ const (
 	same    = "same"
 	better  = "better"
 	differs = "differs on purpose"
-	notYet  = "not yet"
 )
-
-// comingParts is what a row that is not yet so may wait for.
-var comingParts = []string{"the tool server"}
 
 var (
 	testName = regexp.MustCompile("`(Test[A-Za-z0-9_]+)(?:/[^`]*)?`")
 	testFunc = regexp.MustCompile(`(?m)^func (Test[A-Za-z0-9_]+)\(`)
-	tally    = regexp.MustCompile(`(\d+) rows: (\d+) same, (\d+) better, (\d+) differs on purpose, (\d+) not yet`)
+	tally    = regexp.MustCompile(`(\d+) rows: (\d+) same, (\d+) better, (\d+) differs on purpose`)
 )
 
-// TestTheDocumentIsTrue: every row of the document is shown by a test that exists,
-// or says what it waits for.
+// TestTheDocumentIsTrue: every row of the document is shown by a test that exists.
 func TestTheDocumentIsTrue(t *testing.T) {
 	text, err := os.ReadFile("../docs/conformance.md")
 	if err != nil {
@@ -57,8 +51,8 @@ func TestTheDocumentIsTrue(t *testing.T) {
 
 // TestTheCheckNoticesABadDocument plants each fault that check is for.
 func TestTheCheckNoticesABadDocument(t *testing.T) {
-	const head = "2 rows: 1 same, 0 better, 0 differs on purpose, 1 not yet\n\n| It says | In Cadre | Shown by | Why |\n|---|---|---|---|\n"
-	const good = "| a | same | `TestThere` | |\n| b | not yet | next: the tool server | |\n"
+	const head = "2 rows: 1 same, 1 better, 0 differs on purpose\n\n| It says | In Cadre | Shown by | Why |\n|---|---|---|---|\n"
+	const good = "| a | same | `TestThere` | |\n| b | better | `TestThere` | so |\n"
 	tests := map[string]string{"TestThere": "there_test.go"}
 	if faults := check(head+good, tests, 2); len(faults) != 0 {
 		t.Fatalf("a good document has faults: %v", faults)
@@ -68,9 +62,6 @@ func TestTheCheckNoticesABadDocument(t *testing.T) {
 		"a part of a test's name":  {strings.Replace(good, "TestThere", "TestTher", 1), "TestTher"},
 		"one of two is not there":  {strings.Replace(good, "`TestThere`", "`TestThere`, `TestGone`", 1), "TestGone"},
 		"no test":                  {strings.Replace(good, "`TestThere`", "", 1), "no test"},
-		"next instead of a test":   {strings.Replace(good, "`TestThere`", "next: the tool server", 1), "no test"},
-		"no next":                  {strings.Replace(good, "next: the tool server", "`TestThere`", 1), "next:"},
-		"an unknown next":          {strings.Replace(good, "the tool server", "some day", 1), "next:"},
 		"an unknown kind":          {strings.Replace(good, "same", "nearly", 1), "nearly"},
 		"no reason":                {strings.Replace(good, "same", differs, 1), "why"},
 		"too few cells":            {strings.Replace(good, " |\n", "\n", 1), "cells"},
@@ -113,12 +104,7 @@ func check(text string, tests map[string]string, atLeast int) (faults []string) 
 				fault(r.line, "there is no test %s", n[1])
 			}
 		}
-		part, next := strings.CutPrefix(r.shown, "next: ")
 		switch r.kind {
-		case notYet:
-			if !next || !slices.Contains(comingParts, part) {
-				fault(r.line, "it is not yet so and does not say next: and one of %v", comingParts)
-			}
 		case same, better, differs:
 			if len(names) == 0 {
 				fault(r.line, "no test shows %q", r.says)
@@ -127,13 +113,13 @@ func check(text string, tests map[string]string, atLeast int) (faults []string) 
 				fault(r.line, "it does not say why it is %s", r.kind)
 			}
 		default:
-			fault(r.line, "%q is none of same, better, differs on purpose, not yet", r.kind)
+			fault(r.line, "%q is none of same, better, differs on purpose", r.kind)
 		}
 	}
 	if rows < atLeast {
 		fault(0, "there are %d rows, there were %d", rows, atLeast)
 	}
-	told := fmt.Sprintf("%d rows: %d same, %d better, %d differs on purpose, %d not yet", rows, counts[same], counts[better], counts[differs], counts[notYet])
+	told := fmt.Sprintf("%d rows: %d same, %d better, %d differs on purpose", rows, counts[same], counts[better], counts[differs])
 	if got := tally.FindString(text); got != told {
 		fault(0, "the document says %q, and it is %q", got, told)
 	}

@@ -117,7 +117,7 @@ func named() []*tool {
 		},
 		{
 			name: "TodoWrite", tier: Team, verb: "todo write", again: true,
-			about: "Replace your own small list of steps, which nobody else works on. Exactly one in_progress while you work; empties when all are completed.",
+			about: "Replace your own small list of steps, which nobody else works on: for three steps or more, not for trivial work. Exactly one in_progress while you work; mark each completed as soon as it is done, not several at once. It empties when all are completed.",
 		},
 	}
 }

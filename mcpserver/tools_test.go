@@ -219,3 +219,22 @@ func count(tier Tier) (n int) {
 	}
 	return n
 }
+
+// TestTheToolsTeach: a tool's text says when to use it.
+func TestTheToolsTeach(t *testing.T) {
+	texts := map[string]string{}
+	for _, tool := range toolsOf(All) {
+		texts[tool.name] = tool.about
+	}
+	for name, parts := range map[string][]string{
+		"TodoWrite":  {"three steps or more, not for trivial work", "Exactly one in_progress", "as soon as it is done, not several at once"},
+		"TaskCreate": {"for work of several steps, or for others"},
+		"TaskGet":    {"before you start a task"},
+	} {
+		for _, part := range parts {
+			if !strings.Contains(texts[name], part) {
+				t.Errorf("%s does not say %q: %s", name, part, texts[name])
+			}
+		}
+	}
+}
