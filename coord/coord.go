@@ -284,10 +284,13 @@ func (s *Session) commit(ctx context.Context, c cadre.Command, v cadre.Change, s
 	agreed := map[gate]bool{}
 	for range mostGateRounds {
 		var events []cadre.Event
-		hooks := s.Hooks
+		hooks, asks := s.Hooks, *s
 		err := s.Store.View(ctx, s.Scope, func(snap cadre.Snap) (err error) {
 			if events, err = v.Decide(snap, c); err == nil {
 				hooks, err = s.allHooks(snap)
+			}
+			if err == nil {
+				asks.CWD, err = s.hookFolder(snap)
 			}
 			return err
 		})
@@ -295,7 +298,7 @@ func (s *Session) commit(ctx context.Context, c cadre.Command, v cadre.Change, s
 			return cadre.Receipt{}, err
 		}
 		for _, g := range gatesOf(events) {
-			if err := s.pass(ctx, g, hooks, agreed); err != nil {
+			if err := asks.pass(ctx, g, hooks, agreed); err != nil {
 				return cadre.Receipt{}, err
 			}
 		}

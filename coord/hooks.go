@@ -34,7 +34,8 @@ const (
 
 // Hooks are commands that the user's settings.json names, in the shape that
 // Claude Code reads: exit code 2 refuses, and what the command wrote to standard
-// error is the reason. Other failures are told and refuse nothing.
+// error is the reason. So does one that cannot be started: a gate that cannot be asked
+// stays shut. Other failures are told and refuse nothing.
 type Hooks struct {
 	Commands map[HookEvent][]HookCommand
 	Env      []string // a hook gets this environment; it never holds a token
@@ -241,6 +242,25 @@ type hookInput struct {
 	Task           *cadre.Task `json:"task,omitempty"` // as it would be
 }
 
+// hookFolder is where hooks run. For a member that Cadre runs that is its own folder,
+// wherever it typed the command: what its work is held against is not its to choose.
+func (s *Session) hookFolder(snap cadre.Snap) (string, error) {
+	if s.Actor.Kind != cadre.ActorMember {
+		return s.CWD, nil
+	}
+	m, err := snap.Member(s.Actor.Name)
+	if err != nil || m == nil || !m.Backend.Supervised() {
+		return s.CWD, err
+	}
+	return m.CWD, nil
+}
+
+// How a shell says that there is no such command.
+const (
+	notExecutable = 126
+	notFound      = 127
+)
+
 // runHook asks one hook; a reason means no.
 func (s *Session) runHook(ctx context.Context, hook HookCommand, env []string, g gated) (reason string, err error) {
 	told := hookInput{SessionID: s.Actor.Session, CWD: s.CWD, Event: g.event, Team: string(s.Scope), Teammate: g.member}
@@ -268,8 +288,8 @@ func (s *Session) runHook(ctx context.Context, hook HookCommand, env []string, g
 	switch {
 	case err == nil, errors.Is(err, exec.ErrWaitDelay):
 		return "", nil
-	case !ok: // a gate that cannot be asked stays shut
-		return fmt.Sprintf("%s could not be started: %v", hook.Command, err), nil
+	case !ok, exit.ExitCode() == notExecutable, exit.ExitCode() == notFound:
+		return strings.TrimSpace(fmt.Sprintf("%s could not be started: %v\n%s", hook.Command, err, stderr.String())), nil
 	case exit.ExitCode() == 2:
 		if reason = strings.TrimSpace(stderr.String()); reason == "" {
 			reason = hook.Command + " gave no reason"

@@ -2,6 +2,7 @@ package coord_test
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -30,4 +31,34 @@ func TestTeamHooksHoldForEverybody(t *testing.T) {
 	must[*cadre.Added](t, ann, &cadre.TaskAdd{Subject: "two"})
 	must[*cadre.TeamView](t, op, &cadre.TeamHooks{})
 	must[*cadre.Done](t, ann, &cadre.TaskDone{ID: "2"})
+}
+
+// TestNoFolderLeadsAroundAHook has a member complete its task from where the hook is
+// not, or is another.
+func TestNoFolderLeadsAroundAHook(t *testing.T) {
+	d := newDesk(t)
+	d.Env = []string{"PATH=" + os.Getenv("PATH")}
+	own, elsewhere := t.TempDir(), t.TempDir()
+	for dir, says := range map[string]string{own: "echo not good >&2; exit 2", elsewhere: "exit 0"} {
+		if err := os.WriteFile(filepath.Join(dir, "check"), []byte("#!/bin/sh\n"+says+"\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	op := d.at(own, nil)
+	must[*cadre.TeamView](t, op, &coord.TeamCreate{TeamCreate: cadre.TeamCreate{Name: "docs"}})
+	op = d.at(own, nil)
+	must[*cadre.Added](t, op, &cadre.TaskAdd{Subject: "one", Owner: "ann"})
+	must[*cadre.TeamView](t, op, &cadre.TeamHooks{Hooks: map[string][]cadre.Hook{"TaskCompleted": {{Command: "./check", Timeout: time.Minute}}}})
+	must[*cadre.MemberView](t, op, &cadre.MemberSpawn{Name: "ann", Backend: cadre.BackendShell, Folder: own})
+	ann := d.at(elsewhere, nil)
+	ann.Scope, ann.Actor = "docs", cadre.Actor{Kind: cadre.ActorMember, Name: "ann", Scope: "docs", Proof: cadre.ProofProcess}
+	if e := refused(t, cadre.RuleGate, ann, &cadre.TaskDone{ID: "1"}); !strings.Contains(e.Message, "not good") {
+		t.Errorf("%v", e)
+	}
+	if err := os.Remove(filepath.Join(own, "check")); err != nil {
+		t.Fatal(err)
+	}
+	if e := refused(t, cadre.RuleGate, ann, &cadre.TaskDone{ID: "1"}); !strings.Contains(e.Message, "could not be started") {
+		t.Errorf("%v", e)
+	}
 }
