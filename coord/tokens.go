@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"cadre"
@@ -82,13 +83,18 @@ func (c *Coord) Bearer(ctx context.Context, token string) (cadre.Actor, error) {
 }
 
 // WhileValid is a context that ends, with the reason as its cause, as soon as the
-// token that the caller came with is worth nothing any more.
+// token that the caller came with is worth nothing any more. Ending it waits until
+// nothing looks at the store for it any more.
 func (s *Session) WhileValid(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
+	var watch sync.WaitGroup
 	if s.Actor.Token != "" {
-		go s.watchToken(ctx, cancel)
+		watch.Go(func() { s.watchToken(ctx, cancel) })
 	}
-	return ctx, func() { cancel(nil) }
+	return ctx, func() {
+		cancel(nil)
+		watch.Wait()
+	}
 }
 
 // watchToken follows what happens to tokens, and the clock.

@@ -70,6 +70,8 @@ func (c *connection) listCursor(id cadre.TaskID) string {
 // call carries out one call of a tool. A panic is told like any other failure, and ends
 // no other call.
 func (c *connection) call(ctx context.Context, t *tool, req *mcp.CallToolRequest) (result *mcp.CallToolResult, err error) {
+	c.server.busy.Add(1)
+	defer c.server.busy.Done()
 	ctx, stop := c.alive(ctx, req)
 	defer stop()
 	s := c.session()

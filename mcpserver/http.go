@@ -41,6 +41,8 @@ func (srv *Server) Handler(ctx context.Context, caller func(context.Context, str
 			streams.ServeHTTP(w, r)
 			return
 		}
+		srv.busy.Add(1)
+		defer srv.busy.Done()
 		info := auth.TokenInfoFromContext(r.Context())
 		s := &slot{server: srv, ctx: ctx, s: info.Extra[sessionKey].(*coord.Session)}
 		streams.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), connectionKey{}, s)))
@@ -91,11 +93,11 @@ func (s *slot) forget() {
 		s.c.end()
 		return
 	}
-	go func() {
+	s.server.busy.Go(func() {
 		_ = client.Wait()
 		s.c.leave()
 		s.c.end()
-	}()
+	})
 }
 
 // sameOrigin refuses what a browser sends for a page of another origin, and what came
@@ -144,6 +146,7 @@ func (srv *Server) Listen(ctx context.Context, address string, ready func(url st
 		return cadre.Fault(err, "cadre mcp --listen 127.0.0.1:0", "listening on %s", address)
 	}
 	server := &http.Server{Handler: srv.Handler(ctx, caller), ReadHeaderTimeout: 10 * time.Second}
+	defer srv.busy.Wait()
 	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
 	ready("http://" + listener.Addr().String() + "/mcp")
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {

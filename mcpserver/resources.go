@@ -113,7 +113,7 @@ func (c *connection) subscribe(_ context.Context, req *mcp.SubscribeRequest) err
 		return cadre.Refuse(cadre.RuleLimit, "", "%d resources are watched already: subscribe to %s instead", mostWatched, boardURI)
 	}
 	if len(c.watching) == 0 {
-		go c.watch()
+		c.server.busy.Go(c.watch)
 	}
 	c.watching[req.Params.URI] = true
 	return nil
@@ -150,7 +150,7 @@ func (c *connection) watchList(here context.Context, s *coord.Session) {
 		return
 	}
 	events := make(chan cadre.Event)
-	go func() {
+	c.server.busy.Go(func() {
 		defer close(events)
 		for e, err := range answer.(coord.Stream).Events {
 			if err != nil {
@@ -162,7 +162,7 @@ func (c *connection) watchList(here context.Context, s *coord.Session) {
 				return
 			}
 		}
-	}()
+	})
 	touched := map[string]bool{}
 	var due <-chan time.Time
 	for {

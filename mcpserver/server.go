@@ -26,7 +26,8 @@ type Options struct {
 type Server struct {
 	Options
 	tools []*tool
-	specs []*mcp.Tool // what tools/list says, in the same order
+	specs []*mcp.Tool    // what tools/list says, in the same order
+	busy  sync.WaitGroup // everything that looks at the store
 }
 
 // New makes a server of the tier's tools.
@@ -118,7 +119,7 @@ func (c *connection) began(client *mcp.ServerSession, program *mcp.Implementatio
 	}
 	c.mu.Unlock()
 	if guest {
-		go c.renew()
+		c.server.busy.Go(c.renew)
 	}
 	context.AfterFunc(c.ctx, func() { _ = client.Close() })
 }
@@ -127,6 +128,7 @@ func (c *connection) began(client *mcp.ServerSession, program *mcp.Implementatio
 // nothing any more.
 func (srv *Server) Pipe(ctx context.Context, s *coord.Session, in io.Reader, out io.Writer) error {
 	c := srv.connect(ctx, s)
+	defer srv.busy.Wait()
 	defer c.end()
 	client, err := c.mcp.Connect(c.ctx, newPipe(in, out), nil)
 	if err != nil {
