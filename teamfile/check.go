@@ -35,6 +35,9 @@ func (r *reader) check(runs func(*cadre.Member) []string) {
 		r.checkLimit(join(join(limits, "backends"), backend), most, backend)
 	}
 	r.checkTasks(names)
+	if len(r.problems) == 0 { // else much would only follow from these
+		r.rehearse(runs)
+	}
 }
 
 // checkLimit refuses a limit that leaves no room for members that have work of their own.
@@ -58,7 +61,7 @@ func (r *reader) checkLimit(path string, most int, backend string) {
 
 // checkMembers gives the names of all members.
 func (r *reader) checkMembers(runs func(*cadre.Member) []string) map[string]bool {
-	names := map[string]bool{}
+	names, folded := map[string]bool{}, map[string]bool{}
 	for i := range r.file.Members {
 		m := &r.file.Members[i]
 		path := join(join("", "members"), m.Name)
@@ -69,8 +72,10 @@ func (r *reader) checkMembers(runs func(*cadre.Member) []string) map[string]bool
 			r.wrong(join(path, "count"), "there can be 1 to %d of %s, not %d", maxCount, m.Name, *m.Count)
 		}
 		for _, name := range m.Names() {
-			if names[name] {
+			if same := strings.ToLower(name); folded[same] { // names are told apart by more than that
 				r.wrong(path, "there would be two members %s: give one another name", name)
+			} else {
+				folded[same] = true
 			}
 			names[name] = true
 		}
@@ -110,6 +115,9 @@ func (r *reader) checkTasks(members map[string]bool) {
 	for i := range r.file.Tasks {
 		t := &r.file.Tasks[i]
 		path := join(join("", "tasks"), t.Key)
+		if len(r.problems) >= maxProblems {
+			return
+		}
 		if t.Subject == "" {
 			t.Subject = t.Key
 		}

@@ -40,10 +40,13 @@ type reader struct {
 	problems []Problem
 }
 
+// maxProblems is how many mistakes are told at a time.
+const maxProblems = 100
+
 // maxValues is how much a file may say, aliases written out.
 const maxValues = 500_000
 
-// Parse reads a team file that stands in a folder. The error names everything that is wrong. What only this
+// Parse reads a team file that stands in a folder. The error names everything that is wrong, what the rule book would refuse once nothing else is. What only this
 // machine can tell, whether a member can be run, is check's to say: it lists what it
 // cannot honour.
 func Parse(path, dir string, data []byte, check func(*cadre.Member) []string) (*File, error) {
@@ -75,9 +78,12 @@ func Parse(path, dir string, data []byte, check func(*cadre.Member) []string) (*
 func refuse(path string, problems []Problem) error {
 	slices.SortStableFunc(problems, func(a, b Problem) int { return cmp.Or(a.Line-b.Line, a.Column-b.Column) })
 	problems = slices.Compact(problems)
-	lines := make([]string, len(problems))
-	for i, p := range problems {
-		lines[i] = fmt.Sprintf("%s:%d:%d: %s", path, p.Line, p.Column, p.Message)
+	var lines []string
+	for _, p := range problems[:min(len(problems), maxProblems)] {
+		lines = append(lines, fmt.Sprintf("%s:%d:%d: %s", path, p.Line, p.Column, p.Message))
+	}
+	if len(problems) >= maxProblems {
+		lines = append(lines, path+": and maybe more")
 	}
 	return cadre.Refuse(cadre.RuleValue, "mend the file, then: cadre run --dry-run "+path, "%s", strings.Join(lines, "\n"))
 }

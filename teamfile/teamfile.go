@@ -127,10 +127,14 @@ type Hook struct {
 	Timeout int    `yaml:"timeout" help:"seconds that it may take; 60 without"`
 }
 
+func (h Hooks) groups() map[string][]HookGroup {
+	return map[string][]HookGroup{"TaskCreated": h.TaskCreated, "TaskCompleted": h.TaskCompleted, "TeammateIdle": h.TeammateIdle}
+}
+
 // ByEvent gives the commands as a team keeps them.
 func (h Hooks) ByEvent() map[string][]cadre.Hook {
 	out := map[string][]cadre.Hook{}
-	for event, groups := range map[string][]HookGroup{"TaskCreated": h.TaskCreated, "TaskCompleted": h.TaskCompleted, "TeammateIdle": h.TeammateIdle} {
+	for event, groups := range h.groups() {
 		for _, g := range groups {
 			for _, c := range g.Hooks {
 				limit := time.Minute

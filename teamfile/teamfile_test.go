@@ -181,3 +181,18 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestManyMistakesAreBounded(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("members: {ann: }\ntasks:\n")
+	for i := range 5000 {
+		fmt.Fprintf(&b, "  t%d: {run: make, after: nowhere-%d}\n", i, i)
+	}
+	_, err := Parse("x.yaml", "/src", []byte(b.String()), nil)
+	if err == nil {
+		t.Fatal("nothing is wrong with it")
+	}
+	if lines := strings.Split(err.Error(), "\n"); len(lines) != maxProblems+1 || lines[maxProblems] != "x.yaml: and maybe more" {
+		t.Errorf("%d lines, the last %q", len(lines), lines[len(lines)-1])
+	}
+}
