@@ -72,7 +72,7 @@ func (r *runner) run(ctx context.Context) {
 	defer after()
 	lasting := context.WithoutCancel(ctx)
 	if err := r.begin(lasting); err != nil {
-		r.say(lasting, &cadre.MemberGone{Name: r.member.Name, Why: err.Error()})
+		r.gone(ctx, &cadre.MemberGone{Name: r.member.Name, Why: err.Error()})
 		return
 	}
 	go r.deliver()
@@ -84,7 +84,7 @@ func (r *runner) run(ctx context.Context) {
 	}
 	if cause := context.Cause(r.ctx); cause != errStopped { // else the supervisor says it for all
 		process := r.worker.Process()
-		r.say(lasting, &cadre.MemberGone{Name: r.member.Name, Process: &process, Why: fmt.Sprintf("%v (%s)", cause, r.worker.Why())})
+		r.gone(ctx, &cadre.MemberGone{Name: r.member.Name, Process: &process, Why: fmt.Sprintf("%v (%s)", cause, r.worker.Why())})
 	}
 }
 
@@ -131,10 +131,20 @@ func (r *runner) note(v *cadre.MemberKnown) {
 	}
 }
 
-// say writes something that only goes wrong with the store.
-func (r *runner) say(ctx context.Context, v cadre.Change) {
-	if _, err := r.v.system().Do(ctx, "member gone", v); err != nil && !errors.Is(err, cadre.ErrNotFound) {
+// gone writes that the member is. That only goes wrong with the store, and nobody else
+// would say it: it is tried again until the supervisor is stopped.
+func (r *runner) gone(ctx context.Context, v *cadre.MemberGone) {
+	for {
+		_, err := r.v.system().Do(context.WithoutCancel(ctx), "member gone", v)
+		if err == nil || errors.Is(err, cadre.ErrNotFound) {
+			return
+		}
 		r.v.warn("%s: %v", r.member.Name, err)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(r.v.Heartbeat):
+		}
 	}
 }
 

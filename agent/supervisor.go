@@ -90,22 +90,23 @@ func (v *Supervisor) Run(ctx context.Context, ready func()) error {
 }
 
 func (v *Supervisor) run(ctx context.Context, ready func()) error {
+	lasting := context.WithoutCancel(ctx)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	head, err := v.look(ctx)
 	if err != nil {
 		return ignoreStop(ctx, err)
 	}
 	ready()
-	following, stop := context.WithCancel(ctx)
-	defer stop()
 	events := make(chan heard)
-	go v.follow(following, head, events)
-	go v.dispatch(following)
+	go v.follow(ctx, head, events)
+	go v.dispatch(ctx)
 	err = v.supervise(ctx, events)
 	stop()
 	if errors.Is(err, cadre.ErrNotFound) {
 		err = nil // the team was archived
 	}
-	return errors.Join(err, v.endAll(context.WithoutCancel(ctx)))
+	return errors.Join(err, v.endAll(lasting))
 }
 
 // ignoreStop is no error where a supervisor was stopped before it began.
