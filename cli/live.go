@@ -22,18 +22,17 @@ type live struct {
 	draws bool // on a terminal
 	speak bool // to people
 
-	mu     sync.Mutex
-	s      *coord.Session
-	now    *coord.Standing
-	names  map[cadre.TaskID]string
-	asked  map[cadre.AskID]bool // those that the bell rang for
-	began  time.Time
-	drawn  int // lines that stand there now
-	input  *typed
-	told   string // what came of the last key
-	ticker *time.Ticker
-	over   chan struct{}
-	back   func() // gives the keyboard back
+	mu    sync.Mutex
+	s     *coord.Session
+	now   *coord.Standing
+	names map[cadre.TaskID]string
+	asked map[cadre.AskID]bool // those that the bell rang for
+	began time.Time
+	drawn int // lines that stand there now
+	input *typed
+	told  string        // what came of the last key
+	over  chan struct{} // closed at the end; nil where nothing is drawn any more
+	back  func()        // gives the keyboard back
 }
 
 func (p *program) newLive(attended bool) *live {
@@ -43,15 +42,17 @@ func (p *program) newLive(attended bool) *live {
 	if !l.draws {
 		return l
 	}
-	l.ticker, l.over = time.NewTicker(time.Second), make(chan struct{})
+	ticker, over := time.NewTicker(time.Second), make(chan struct{})
+	l.over = over
 	go func() {
+		defer ticker.Stop()
 		for {
 			select {
-			case <-l.ticker.C:
+			case <-ticker.C:
 				l.mu.Lock()
 				l.draw()
 				l.mu.Unlock()
-			case <-l.over:
+			case <-over:
 				return
 			}
 		}
@@ -70,7 +71,6 @@ func (l *live) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.over != nil {
-		l.ticker.Stop()
 		close(l.over)
 		l.over = nil
 	}
