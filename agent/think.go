@@ -33,8 +33,9 @@ func (r *runner) think() bool {
 		return r.pause(out)
 	}
 	r.read(out)
-	if !out.OK {
+	if r.because = ""; !out.OK {
 		r.v.warn("%s could not read what it was told: %s", r.member.Name, out.Summary)
+		r.failed("what it was told", out.Summary)
 	} else if out.Summary != "" {
 		r.answer(out, prompted, before)
 	}

@@ -223,3 +223,15 @@ func (w *team) delivered(name string) (n int) {
 	})
 	return n
 }
+
+func TestAMemberThatCannotReadSaysSo(t *testing.T) {
+	w := thinking(t)
+	w.spawnCommand("ann", `echo turn >> turns; echo no login; exit 3`, "You write the manual.")
+	w.until("one can see why", func() bool {
+		m := w.member("ann")
+		return m.State == cadre.StateIdle && m.Evidence == "failed: what it was told, exit code 3"
+	})
+	if n := w.turns(); n != 1 {
+		t.Errorf("it tried %d times", n)
+	}
+}

@@ -325,11 +325,16 @@ func (r *runner) finish(t *cadre.TaskView, out Outcome) {
 			return
 		}
 	}
-	first, _, _ := strings.Cut(failed, "\n")
-	r.because = fmt.Sprintf("failed: task %s, %s", t.ID, strings.ToValidUTF8(first[:min(len(first), 200)], ""))
+	r.failed("task "+string(t.ID), failed)
 	if _, err := r.self.Do(r.ctx, "task fail", &cadre.TaskFail{ID: t.ID, Fence: t.Fence, Result: failed}); err != nil && r.ctx.Err() == nil {
 		r.v.warn("task %s of %s: %v", t.ID, r.member.Name, err)
 	}
+}
+
+// failed says why the member has nothing to do: something came to nothing.
+func (r *runner) failed(what, why string) {
+	first, _, _ := strings.Cut(why, "\n")
+	r.because = fmt.Sprintf("failed: %s, %s", what, strings.ToValidUTF8(first[:min(len(first), 200)], ""))
 }
 
 // hold renews a claim until it is let go, while something else than the worker is waited
