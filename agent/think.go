@@ -24,20 +24,25 @@ func (r *runner) think() bool {
 	if err := r.v.Store.View(r.ctx, r.v.Scope, func(snap cadre.Snap) error { before = uint64(snap.Head().Seq); return nil }); err != nil {
 		r.v.warn("%s: %v", r.member.Name, err)
 	}
-	out, err := r.worker.Do(r.ctx, nil)
-	if err != nil || r.ctx.Err() != nil {
+	done := make(chan ended, 1)
+	go func() {
+		out, err := r.worker.Do(r.ctx, nil)
+		done <- ended{out, err}
+	}()
+	out := r.attend(nil, nil, done)
+	if out.err != nil || r.ctx.Err() != nil {
 		return false
 	}
 	if out.Limited {
 		r.due.Store(true)
-		return r.pause(out)
+		return r.pause(out.Outcome)
 	}
-	r.read(out)
+	r.read(out.Outcome)
 	if r.because = ""; !out.OK {
 		r.v.warn("%s could not read what it was told: %s", r.member.Name, out.Summary)
 		r.failed("what it was told", out.Summary)
 	} else if out.Summary != "" {
-		r.answer(out, prompted, before)
+		r.answer(out.Outcome, prompted, before)
 	}
 	return true
 }

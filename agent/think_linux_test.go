@@ -14,7 +14,7 @@ import (
 )
 
 // thinking is a team that can have members whose program is a command.
-func thinking(t *testing.T) *team {
+func thinking(t *testing.T, more ...func(*agent.Options)) *team {
 	bin := t.TempDir()
 	return newTeam(t, func(o *agent.Options) {
 		k, err := keepers()
@@ -27,6 +27,9 @@ func thinking(t *testing.T) *team {
 		o.Env[0] = "PATH=" + bin + ":" + os.Getenv("PATH")
 		o.Env = append(o.Env, "BIN="+bin)
 		o.Retry = 50 * time.Millisecond
+		for _, set := range more {
+			set(o)
+		}
 	})
 }
 
@@ -234,4 +237,20 @@ func TestAMemberThatCannotReadSaysSo(t *testing.T) {
 	if n := w.turns(); n != 1 {
 		t.Errorf("it tried %d times", n)
 	}
+}
+
+// A turn without a task can hang like any other.
+func TestAMemberStallsOverItsMail(t *testing.T) {
+	w := thinking(t, func(o *agent.Options) { o.Stall = 150 * time.Millisecond })
+	w.spawnCommand("ann", `cat > said; until [ -e go ]; do sleep 0.01; done; echo well`, "")
+	w.untilState("ann", cadre.StateIdle)
+	w.must("member nudge", &cadre.MemberNudge{Name: "ann", Text: "how is it going?"})
+	w.untilState("ann", cadre.StateStalled)
+	if m := w.member("ann"); !strings.Contains(m.Evidence, "what it was told: nothing to see") {
+		t.Errorf("because %q", m.Evidence)
+	}
+	if err := os.WriteFile(filepath.Join(w.dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.untilState("ann", cadre.StateIdle)
 }

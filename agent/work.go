@@ -261,12 +261,16 @@ func (r *runner) planned(task cadre.TaskID) (ask *cadre.Ask, err error) {
 
 // attend renews the claim for as long as the worker shows that it is alive, and waits
 // for it to come back. When it is silent for too long, its claim runs out; when it
-// has lost its claim, its work is ended.
+// has lost its claim, its work is ended. A turn without a task has no claim.
 func (r *runner) attend(t *cadre.TaskView, lost func(), done <-chan ended) ended {
 	renewed, seen := time.Now(), r.progress()
 	moved := renewed
 	silence := time.NewTimer(r.v.Lease)
 	defer silence.Stop()
+	does := "what it was told"
+	if t != nil {
+		does = "task " + string(t.ID)
+	}
 	for {
 		select {
 		case out := <-done:
@@ -276,11 +280,11 @@ func (r *runner) attend(t *cadre.TaskView, lost func(), done <-chan ended) ended
 				seen, moved = now, time.Now()
 			}
 			if time.Since(moved) >= r.v.Stall {
-				r.report(cadre.StateStalled, fmt.Sprintf("task %s: nothing to see of it since %s", t.ID, moved.UTC().Format(time.TimeOnly)))
+				r.report(cadre.StateStalled, fmt.Sprintf("%s: nothing to see of it since %s", does, moved.UTC().Format(time.TimeOnly)))
 			} else if r.state == cadre.StateStalled {
-				r.report(cadre.StateWorking, fmt.Sprintf("task %s goes on", t.ID))
+				r.report(cadre.StateWorking, does+" goes on")
 			}
-			if time.Since(renewed) < r.v.Heartbeat/2 || t.Status != cadre.InProgress { // a claim to plan has no end
+			if time.Since(renewed) < r.v.Heartbeat/2 || t == nil || t.Status != cadre.InProgress { // a claim to plan has no end
 				continue
 			}
 			_, err := r.self.Do(r.ctx, "task renew", &cadre.TaskRenew{ID: t.ID, Fence: t.Fence, Lease: r.v.Lease})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
@@ -46,15 +47,20 @@ const maxProblems = 100
 // maxValues is how much a file may say, aliases written out.
 const maxValues = 500_000
 
-// Parse reads a team file that stands in a folder. The error names everything that is wrong, what the rule book would refuse once nothing else is. What only this
-// machine can tell, whether a member can be run, is check's to say: it lists what it
-// cannot honour.
+// Parse reads a team file that stands in a folder. The error names everything that is
+// wrong, what the rule book would refuse once nothing else is. What only this machine
+// can tell, whether a member can be run, is check's to say: it lists what it cannot
+// honour.
 func Parse(path, dir string, data []byte, check func(*cadre.Member) []string) (*File, error) {
 	r := &reader{file: &File{Path: path, Dir: dir, Digest: cadre.Digest(string(data)), places: map[string]place{}}, anchors: map[string]ast.Node{}, merging: map[ast.Node]bool{}}
 	if len(data) > MaxSize {
 		return nil, refuse(path, []Problem{{1, 1, fmt.Sprintf("the file is %d bytes long, %d are allowed", len(data), MaxSize)}})
 	}
-	tree, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
+	tokens := lexer.Tokenize(string(data))
+	if p, ok := tooMuch(tokens); ok {
+		return nil, refuse(path, []Problem{p})
+	}
+	tree, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		return nil, refuse(path, []Problem{syntax(err)})
 	}
@@ -72,6 +78,30 @@ func Parse(path, dir string, data []byte, check func(*cadre.Member) []string) (*
 		return nil, refuse(path, r.problems)
 	}
 	return r.file, nil
+}
+
+// How many words and signs a file may have, and how deep its brackets may go: what the
+// parser needs grows with the square of either.
+const (
+	maxTokens = 100_000
+	maxDepth  = 100
+)
+
+// tooMuch finds what the parser would take too long for.
+func tooMuch(tokens token.Tokens) (Problem, bool) {
+	depth := 0
+	for i, t := range tokens {
+		switch t.Type {
+		case token.MappingStartType, token.SequenceStartType:
+			depth++
+		case token.MappingEndType, token.SequenceEndType:
+			depth--
+		}
+		if i == maxTokens || depth > maxDepth {
+			return Problem{t.Position.Line, t.Position.Column, fmt.Sprintf("the file says too much: at most %d words and signs, in brackets %d deep", maxTokens, maxDepth)}, true
+		}
+	}
+	return Problem{}, false
 }
 
 // refuse makes one error of all problems, in the order of the file.

@@ -196,3 +196,17 @@ func TestManyMistakesAreBounded(t *testing.T) {
 		t.Errorf("%d lines, the last %q", len(lines), lines[len(lines)-1])
 	}
 }
+
+// TestWhatWouldTakeTooLong: the parser's time grows with the square of the file.
+func TestWhatWouldTakeTooLong(t *testing.T) {
+	for name, text := range map[string]string{
+		"many keys":     strings.Repeat("a: 1\n", 100_000),
+		"deep brackets": "tasks: " + strings.Repeat("[", 200_000),
+		"deep braces":   "tasks: " + strings.Repeat("{a: ", 100_000),
+	} {
+		_, err := Parse("team.yaml", ".", []byte(text), nil)
+		if err == nil || !strings.Contains(err.Error(), "says too much") {
+			t.Errorf("%s: %.200v", name, err)
+		}
+	}
+}
