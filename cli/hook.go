@@ -47,7 +47,7 @@ func (p *program) hook(ctx context.Context, wait time.Duration) error {
 	if err != nil {
 		return err
 	}
-	if wait > 0 && (in.Event != "Stop" || !in.Waits() || p.env["CLAUDE_CODE_ENTRYPOINT"] != "cli") {
+	if wait > 0 && (in.Event != "Stop" || !in.Waits(p.env["AI_AGENT"]) || p.env["CLAUDE_CODE_ENTRYPOINT"] != "cli") {
 		return nil // a session without a terminal would not end before this does
 	}
 	dir, err := p.stateDir()

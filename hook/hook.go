@@ -16,6 +16,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -47,17 +48,29 @@ func Read(r io.Reader) (in Input, err error) {
 }
 
 // Waits says whether the client goes on while a hook of its waits, and hears of what
-// came: an older one would stand still until it ended.
-func (in Input) Waits() bool {
-	major, minor, patch := in.version()
-	return major > 2 || major == 2 && (minor > 1 || minor == 1 && patch >= 325) // the first in which it was seen
+// came: an older one would stand still until it ended. Newer ones say in AI_AGENT what
+// they are; else the transcript does, once there is one.
+func (in Input) Waits(agent string) bool {
+	version := regexp.MustCompile(`^claude-code_(\d+)-(\d+)-(\d+)`).FindStringSubmatch(agent)
+	if version == nil {
+		all := regexp.MustCompile(`"version":"(\d+)\.(\d+)\.(\d+)`).FindAllStringSubmatch(in.end(), -1)
+		if len(all) == 0 {
+			return false
+		}
+		version = all[len(all)-1]
+	}
+	var n [3]int
+	for i := range n {
+		n[i], _ = strconv.Atoi(version[i+1]) // only digits
+	}
+	return slices.Compare(n[:], []int{2, 1, 325}) >= 0 // the first in which it was seen
 }
 
-// version is that of the client: every line of its transcript has it.
-func (in Input) version() (major, minor, patch int) {
+// end is the end of the session's transcript.
+func (in Input) end() string {
 	f, err := os.Open(in.Transcript)
 	if err != nil {
-		return 0, 0, 0
+		return ""
 	}
 	defer f.Close()
 	const most = 256 << 10
@@ -65,13 +78,7 @@ func (in Input) version() (major, minor, patch int) {
 		_, _ = f.Seek(-most, io.SeekEnd) // else from the beginning
 	}
 	end, _ := io.ReadAll(io.LimitReader(f, most)) // what was read is what there is
-	all := regexp.MustCompile(`"version":"(\d+)\.(\d+)\.(\d+)`).FindAllSubmatch(end, -1)
-	if len(all) == 0 {
-		return 0, 0, 0
-	}
-	last := all[len(all)-1]
-	number := func(b []byte) int { n, _ := strconv.Atoi(string(b)); return n } // only digits
-	return number(last[1]), number(last[2]), number(last[3])
+	return string(end)
 }
 
 // Word is what a session is told.

@@ -2,6 +2,8 @@ package hook_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -65,6 +67,33 @@ func TestLongMailComesInSeveralWords(t *testing.T) {
 	for i := range n {
 		if told[i] != 1 {
 			t.Errorf("message %d was told %d times in %d words", i, told[i], words)
+		}
+	}
+}
+
+func TestWhichClientsCanBeWoken(t *testing.T) {
+	transcript := func(text string) string {
+		path := filepath.Join(t.TempDir(), "t.jsonl")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	old, young := transcript(`{"version":"2.1.50"}`), transcript(strings.Repeat(`{"version":"2.1.50"}`+"\n", 20_000)+`{"version":"2.1.325"}`)
+	for _, tt := range []struct {
+		agent, transcript string
+		want              bool
+	}{
+		{"", "", false},
+		{"", old, false},
+		{"", young, true},
+		{"claude-code_2-1-325_harness", "", true},
+		{"claude-code_3-0-0_harness", old, true},
+		{"claude-code_2-1-324", young, false},
+		{"something else", young, true},
+	} {
+		if got := (hook.Input{Transcript: tt.transcript}).Waits(tt.agent); got != tt.want {
+			t.Errorf("%q and %q: %t", tt.agent, tt.transcript, got)
 		}
 	}
 }

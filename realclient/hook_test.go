@@ -5,6 +5,7 @@ package realclient
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // hooked is a machine on which Claude Code has Cadre's hooks, with a team that the
@@ -60,6 +61,7 @@ func TestASessionThatStoppedIsWoken(t *testing.T) {
 	c := m.interactive("--session-id", session, "Plan the work")
 	agent.say("I am done.")
 	m.eventually("it waits", func() bool { return strings.Contains(c.screen(), "I am done.") })
+	time.Sleep(3 * time.Second) // its hooks have looked by then, so that it is not merely kept from stopping
 	bob("wake up")
 	agent.need()
 	if said := agent.ask.heard; !strings.Contains(said, "from bob: wake up") {
