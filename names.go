@@ -28,3 +28,29 @@ const (
 		ibex jackal jay koala lark lemur lion llama lynx magpie marmot mole moose moth mouse newt otter
 		owl panda pelican puffin quail rabbit raven robin seal shrew sloth snail stork swan tapir tern tiger toad trout turtle vole walrus wasp weasel whale wombat wren yak zebra`
 )
+
+// Distance counts the letters to insert, remove, replace or swap with their
+// neighbour to make one word of the other.
+func Distance(a, b string) int {
+	var before, last []int
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before, last = last, row
+		row = make([]int, len(b)+1)
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			row[j+1] = min(last[j]+cost, last[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+	}
+	return row[len(b)]
+}

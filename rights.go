@@ -284,7 +284,7 @@ func (d *draft) near(name string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if far := distance(strings.ToLower(name), strings.ToLower(m.Name)); m.State != StateDeparted && far <= max(2, len(name)/3) {
+		if far := Distance(strings.ToLower(name), strings.ToLower(m.Name)); m.State != StateDeparted && far <= max(2, len(name)/3) {
 			all = append(all, candidate{m.Name, far})
 		}
 	}
@@ -294,26 +294,6 @@ func (d *draft) near(name string) ([]string, error) {
 		names = append(names, c.name)
 	}
 	return names, nil
-}
-
-// distance is the number of single-letter edits between two names.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = min(diagonal, row[j], row[j+1]) + 1
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
 }
 
 // GuestName makes a member's name of what a guest's program calls itself.

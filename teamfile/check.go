@@ -186,7 +186,7 @@ func didYouMean[T any](word string, names map[string]T) string {
 	all := slices.Sorted(maps.Keys(names))
 	best, least := "", 3
 	for _, name := range all {
-		if n := distance(word, name); n < least && n < len(word) {
+		if n := cadre.Distance(word, name); n < least && n < len(word) {
 			best, least = name, n
 		}
 	}
@@ -203,25 +203,4 @@ func didYouMean[T any](word string, names map[string]T) string {
 		all = append(all[:most:most], "…")
 	}
 	return "there are " + strings.Join(all, ", ")
-}
-
-// distance is how many letters two words differ in.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		corner := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := corner
-			if a[i] != b[j] {
-				change++
-			}
-			corner = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
