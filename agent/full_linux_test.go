@@ -36,6 +36,7 @@ func TestAFullDiskIsNoReasonToHurry(t *testing.T) {
 	w.Store = disk
 	w.supervise()
 	disk.now.Store(true)
+	w.must("ask for", &cadre.AskFor{Kind: cadre.AskQuestion, Text: "which?"}) // the supervisor looks for when its time is over
 	w.spawn("ann")
 	time.Sleep(5 * w.options.Heartbeat)
 	if n := disk.tried.Load(); n > 20 {

@@ -223,10 +223,17 @@ func (v *Supervisor) hear(ctx context.Context, e cadre.Event) error {
 }
 
 // expireAsks has the team's policy answer what waited too long, and sees to it that
-// this happens again when the next ask's time is over.
+// this happens again when the next ask's time is over. What cannot be recorded now is
+// tried again.
 func (v *Supervisor) expireAsks(ctx context.Context) error {
-	if _, err := v.system().Do(ctx, "ask expire", &cadre.AsksExpire{}); err != nil {
+	if _, err := v.system().Do(ctx, "ask expire", &cadre.AsksExpire{}); errors.Is(err, cadre.ErrNotFound) {
 		return err
+	} else if err != nil {
+		if ctx.Err() == nil {
+			v.warn("asks that waited too long: %v", err)
+		}
+		v.due.Reset(v.Heartbeat)
+		return nil
 	}
 	return v.Store.View(ctx, v.Scope, func(snap cadre.Snap) error {
 		now := v.Now()
