@@ -102,7 +102,7 @@ func injectFiles(t *testing.T, sc scenario) {
 	}
 	step := max(1, len(points)/250) // of a long row of like writes some will do
 	if !full() {
-		step = max(1, len(points)/2)
+		step = max(1, len(points)/3)
 	}
 	var n fileTally
 	folder := t.TempDir()
@@ -129,8 +129,12 @@ func injectFiles(t *testing.T, sc scenario) {
 	all.Wait()
 	t.Logf("%d system calls on files, %d faults of %d injected: %s", len(points), injected, len(points)*len(faults), n.String())
 	// Some calls share their number with one of Go's own in another thread, and never
-	// fail alone.
-	if met := n.done.Load() + n.warned.Load() + n.failed.Load() + n.killed.Load(); 2*met < int64(injected) {
+	// fail alone: of few that can be most.
+	least := int64(1)
+	if full() {
+		least = int64(injected) / 2
+	}
+	if met := n.done.Load() + n.warned.Load() + n.failed.Load() + n.killed.Load(); met < least {
 		t.Errorf("%d of %d faults never happened", int64(injected)-met, injected)
 	}
 }
