@@ -50,6 +50,9 @@ func (p *program) hook(ctx context.Context, wait time.Duration) error {
 	if wait > 0 && (in.Event != "Stop" || !in.Waits(p.env["AI_AGENT"]) || p.env["CLAUDE_CODE_ENTRYPOINT"] != "cli") {
 		return nil // a session without a terminal would not end before this does
 	}
+	if in.Agent != "" {
+		return nil
+	}
 	dir, err := p.stateDir()
 	if err != nil {
 		return err

@@ -129,3 +129,42 @@ func TestAMessageThatNeverFits(t *testing.T) {
 		t.Errorf("%d bytes about %v, %v", len(word.Text), word.Mail, err)
 	}
 }
+
+// What stands there for long is told once: else whoever stops would never be let go.
+func TestNothingIsAReasonTwice(t *testing.T) {
+	lead, bob := team(t)
+	operator := *lead
+	operator.Actor = cadre.Actor{Kind: cadre.ActorOperator, Name: "operator"}
+	for i := range 40 {
+		must(t, &operator, &cadre.TaskAdd{Subject: fmt.Sprint("ready ", i)})
+	}
+	must(t, bob, &cadre.AskFor{Kind: cadre.AskQuestion, Text: "which font?"})
+	word, err := hook.Brief(t.Context(), lead)
+	if err != nil {
+		t.Fatal(err)
+	}
+	must(t, lead, &cadre.MsgAck{IDs: word.Mail})
+	for i := range 3 {
+		if word, err = hook.News(t.Context(), lead, word.Cursor, 0, true); err != nil || word.Text != "" {
+			t.Fatalf("stop %d: %q, %v", i, word.Text, err)
+		}
+	}
+}
+
+// A short message is not told because its word stands in another.
+func TestAShortMessageThatDoesNotFit(t *testing.T) {
+	lead, bob := team(t)
+	for i := range 4 {
+		must(t, bob, &cadre.MsgSend{To: "team-lead", Text: fmt.Sprintf("%d go %s", i, strings.Repeat("on and ", 280))})
+	}
+	must(t, bob, &cadre.MsgSend{To: "team-lead", Text: "go"})
+	word, err := hook.Brief(t.Context(), lead)
+	if err != nil || len(word.Mail) == 5 || len(word.Mail) == 0 {
+		t.Errorf("%d of 5 count as told, %v", len(word.Mail), err)
+	}
+	must(t, lead, &cadre.MsgAck{IDs: word.Mail})
+	last := len(word.Mail)
+	if word, err = hook.News(t.Context(), lead, word.Cursor, 0, false); err != nil || last+len(word.Mail) != 5 || !strings.HasSuffix(word.Text, "from bob: go") {
+		t.Errorf("then %d more: %q, %v", len(word.Mail), word.Text, err)
+	}
+}
