@@ -238,6 +238,15 @@ func (d *draft) needLead(what string) error {
 	return nil
 }
 
+// mayRun refuses a command of somebody who came with nothing but a member's token: it
+// may be far away, and is not trusted with the machine that would run it.
+func (d *draft) mayRun() error {
+	if a := d.cmd.Actor; a.Kind == ActorMember && a.Proof == ProofToken && a.By == "" && d.rights < leads {
+		return refuse(RuleLead, "only the lead, the operator or somebody on this machine may give a task a command to run").hint(`cadre msg send team-lead "please run …"`)
+	}
+	return nil
+}
+
 // needAuthor is for what belongs to the plan: subject, edges, owner, deletion.
 func (d *draft) needAuthor(t *Task, what string) error {
 	if d.rights >= leads || (d.rights >= works && t.Author == d.me) {

@@ -439,3 +439,16 @@ func TestFewerThanNoneCannotBeShown(t *testing.T) {
 		}
 	}
 }
+
+// A member's token can be used from anywhere: what it brings is not run here.
+func TestATokenAloneGivesNoCommands(t *testing.T) {
+	w := newTeam(t, "ann")
+	w.refused(RuleLead, member("ann"), &TaskAdd{Subject: "x", Run: "id"})
+	w.refused(RuleLead, member("ann"), &TaskImport{Lines: []ImportLine{{Subject: "x", Run: "id"}}})
+	own := w.must(member("ann"), &TaskAdd{Subject: "own"}).(*Added).ID
+	w.refused(RuleLead, member("ann"), &TaskUpdate{ID: own, Run: new("id")})
+	near := member("ann")
+	near.Proof = ProofProcess
+	w.must(near, &TaskUpdate{ID: own, Run: new("id")})
+	w.must(operator, &TaskAdd{Subject: "y", Run: "id"})
+}

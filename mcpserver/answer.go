@@ -266,7 +266,7 @@ func (c *connection) presentInbox(f *inboxForm, messages []*cadre.MessageView) (
 		return "No new messages", data
 	}
 	last := messages[len(letters)-1].N
-	c.showed(last)
+	c.showed(last, len(letters) == len(messages))
 	data["cursor"] = c.cursor(last)
 	return lines(letters), data
 }
@@ -295,9 +295,12 @@ func (c *connection) presentSync(v *coord.Synced) (string, object) {
 	for _, m := range v.Messages {
 		letters = append(letters, letterOf(m))
 	}
-	if letters = letters[:fits(letters)]; len(letters) > 0 {
-		c.showed(v.Messages[len(letters)-1].N)
+	letters = letters[:fits(letters)]
+	last := uint64(0)
+	if len(letters) > 0 {
+		last = v.Messages[len(letters)-1].N
 	}
+	c.synced(last, v.Full, len(letters) == len(v.Messages) && !v.More)
 	add("messages", "Messages:", len(letters), lines(letters), letters)
 	add("requests", "Waiting for your answer:", len(v.Asks), lines(requestsOf(v.Asks)), requestsOf(v.Asks))
 	add("answers", "Answered:", len(v.Answers), lines(requestsOf(v.Answers)), requestsOf(v.Answers))

@@ -33,7 +33,8 @@ type connection struct {
 	client   *mcp.ServerSession
 	home     cadre.Scope            // where it began
 	joined   map[cadre.Scope]bool   // where it may have become a member, for a guest
-	seen     map[cadre.Scope]uint64 // the newest message that it was shown
+	seen     map[cadre.Scope]uint64 // the newest message that it was shown, with all unread ones before it
+	whole    map[cadre.Scope]bool   // it was shown all that was unread then
 	watching map[string]bool        // resources it subscribed to
 	moved    context.CancelFunc     // ends what follows the list that it worked on
 }
@@ -46,10 +47,26 @@ func (c *connection) session() *coord.Session {
 	return &s
 }
 
-func (c *connection) showed(n uint64) {
+// showed remembers that messages were shown up to one, in order and without a gap; all
+// says that there were no more.
+func (c *connection) showed(n uint64, all bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.seen[c.s.Scope] = max(c.seen[c.s.Scope], n)
+	c.whole[c.s.Scope] = all
+}
+
+// synced remembers the same of the messages of a Sync, which are all that is unread, or
+// only what came since a cursor: where something before was left out they count as not
+// shown, and come again with ReadInbox.
+func (c *connection) synced(n uint64, full, all bool) {
+	c.mu.Lock()
+	whole := all && (full || c.whole[c.s.Scope])
+	c.whole[c.s.Scope] = whole
+	c.mu.Unlock()
+	if whole {
+		c.showed(n, true)
+	}
 }
 
 func (c *connection) shown() uint64 {

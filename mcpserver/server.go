@@ -57,7 +57,7 @@ const instructions = `Cadre is a task list, mail and members shared by a team of
 // connect makes the connection of one caller.
 func (srv *Server) connect(ctx context.Context, s *coord.Session) *connection {
 	c := &connection{
-		server: srv, s: s, home: s.Scope, joined: map[cadre.Scope]bool{s.Scope: true}, seen: map[cadre.Scope]uint64{}, watching: map[string]bool{},
+		server: srv, s: s, home: s.Scope, joined: map[cadre.Scope]bool{s.Scope: true}, seen: map[cadre.Scope]uint64{}, whole: map[cadre.Scope]bool{}, watching: map[string]bool{},
 	}
 	c.ctx, c.end = s.WhileValid(ctx)
 	c.mcp = mcp.NewServer(&mcp.Implementation{Name: "cadre", Title: "Cadre", Version: srv.Version}, &mcp.ServerOptions{
