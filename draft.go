@@ -86,11 +86,6 @@ func (d *draft) put(before, after Object) {
 // its own count of open blockers, and the count of everyone who waits for it.
 // The image must be a Clone.
 func (d *draft) putTask(before, after *Task) error {
-	if after.Run != "" && (before == nil || before.Run != after.Run) {
-		if err := d.mayRun(); err != nil {
-			return err
-		}
-	}
 	after.UpdatedAt = d.now()
 	after.Version = 1
 	if before != nil {

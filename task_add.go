@@ -102,10 +102,7 @@ func (v *TaskAdd) check(d *draft) (*Task, error) {
 	if err := checkText("active form", v.ActiveForm, MaxMetadata); err != nil {
 		return nil, err
 	}
-	if err := checkText("run command", v.Run, MaxMetadata); err != nil {
-		return nil, err
-	}
-	if err := firstRefusal(checkAttempts(v.MaxAttempts), d.mayMark(v.Metadata)); err != nil {
+	if err := firstRefusal(d.mayRun(v.Run), checkAttempts(v.MaxAttempts), d.mayMark(v.Metadata)); err != nil {
 		return nil, err
 	}
 	var err error

@@ -165,11 +165,6 @@ func (b *importBatch) place(line ImportLine) error {
 // forward, so they are only named here.
 func (b *importBatch) make(i int) error {
 	line := b.lines[i]
-	if line.Run != "" {
-		if err := b.mayRun(); err != nil {
-			return err
-		}
-	}
 	if len(line.BlockedBy) > MaxBlockers || len(line.References) > MaxBlockers {
 		return refuse(RuleLimit, "a task has to do with %d others at most", MaxBlockers)
 	}

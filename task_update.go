@@ -109,9 +109,6 @@ func (v *TaskUpdate) apply(t *Task) (err error) {
 		if t.Run = *v.Run; t.Plan != nil {
 			t.Plan = t.Plan.shut() // another command was not approved
 		}
-		if err := checkText("run command", t.Run, MaxMetadata); err != nil {
-			return err
-		}
 	}
 	if v.MaxAttempts != nil {
 		t.MaxAttempts = *v.MaxAttempts
@@ -339,6 +336,11 @@ func (v *TaskUpdate) fields() []string {
 // allowed checks the rights that the given fields need. Priority is the plan's,
 // also where it is set through metadata.
 func (v *TaskUpdate) allowed(d *draft, t *Task) error {
+	if v.Run != nil && *v.Run != t.Run {
+		if err := d.mayRun(*v.Run); err != nil {
+			return err
+		}
+	}
 	var refusals []error
 	_, ranked := v.Metadata["priority"]
 	if v.Subject != nil || v.Description != nil || v.Priority != nil || v.Parent != nil || v.Run != nil || v.MaxAttempts != nil || len(v.DropBlocked) > 0 || ranked {

@@ -62,7 +62,7 @@ func TestThisMachine(t *testing.T) {
 	}
 	tmux, err := exec.LookPath("tmux")
 	if err != nil {
-		t.Skip("there is no tmux")
+		t.Fatal("there is no tmux: make test installs it")
 	}
 	sockets := t.TempDir()
 	t.Setenv("TMUX_TMPDIR", sockets)

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -128,7 +129,10 @@ func TestALinkStaysALink(t *testing.T) {
 	}
 	link := filepath.Join(p.Home, ".gemini", "settings.json")
 	if err := errors.Join(os.Mkdir(filepath.Dir(link), 0o700), os.Symlink(dots, link)); err != nil {
-		t.Skip(err)
+		if runtime.GOOS == "windows" {
+			t.Skip("links need a privilege there")
+		}
+		t.Fatal(err)
 	}
 	tool, _ := Find("gemini")
 	changes, err := tool.Plan(p, Wish{})
