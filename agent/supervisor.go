@@ -99,10 +99,12 @@ func (v *Supervisor) run(ctx context.Context, ready func()) error {
 	}
 	ready()
 	events := make(chan heard)
-	go v.follow(ctx, head, events)
-	go v.dispatch(ctx)
+	var others sync.WaitGroup
+	others.Go(func() { v.follow(ctx, head, events) })
+	others.Go(func() { v.dispatch(ctx) })
 	err = v.supervise(ctx, events)
 	stop()
+	others.Wait()
 	if errors.Is(err, cadre.ErrNotFound) {
 		err = nil // the team was archived
 	}

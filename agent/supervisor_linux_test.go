@@ -3,12 +3,14 @@ package agent_test
 import (
 	"context"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -418,6 +420,36 @@ func TestOneThatIsStoppedBeforeItBeginsDidNothingWrong(t *testing.T) {
 	stop()
 	if err := agent.NewSupervisor(w.Session, w.options).Run(ctx, func() {}); err != nil {
 		t.Error(err)
+	}
+}
+
+// slowEnd is a store whose followers take a while to end.
+type slowEnd struct {
+	cadre.Store
+	following *atomic.Int32
+}
+
+func (s slowEnd) Events(ctx context.Context, of cadre.Scope, from cadre.Head, follow bool) iter.Seq2[cadre.Event, error] {
+	return func(yield func(cadre.Event, error) bool) {
+		s.following.Add(1)
+		s.Store.Events(ctx, of, from, follow)(yield)
+		time.Sleep(50 * time.Millisecond)
+		s.following.Add(-1)
+	}
+}
+
+// TestNobodyFollowsAfterTheEnd is about a store that is closed once a supervisor has
+// returned.
+func TestNobodyFollowsAfterTheEnd(t *testing.T) {
+	w := newTeam(t)
+	w.end()
+	var following atomic.Int32
+	w.Store = slowEnd{w.Store, &following}
+	w.supervise()
+	w.until("it follows", func() bool { return following.Load() > 0 })
+	w.end()
+	if n := following.Load(); n != 0 {
+		t.Errorf("%d still follow", n)
 	}
 }
 

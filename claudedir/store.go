@@ -20,8 +20,10 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -100,15 +102,18 @@ func resolved(dir string) string {
 // Inner is the store that this one stands around.
 func (s *Store) Inner() cadre.Store { return s.Store }
 
-// Close closes the folders and the store.
+// Close closes the folders and the store, after the passes that run.
 func (s *Store) Close() error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, p := range s.places {
-		if p.lock != nil {
-			p.lock.Close()
-		}
+	places := slices.Collect(maps.Values(s.places))
+	s.mu.Unlock()
+	for _, p := range places {
+		p.running.Lock()
+		p.lock.Close()
+		p.running.Unlock()
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, r := range []*os.Root{s.root, s.memory} {
 		if r != nil {
 			r.Close()

@@ -59,7 +59,8 @@ func (s *screen) until(pattern string) string {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	s.t.Fatalf("%q is not to be seen:\n%s", pattern, seen)
+	past, _ := exec.Command("tmux", "-L", s.server, "capture-pane", "-p", "-S", "-").Output() // with what has left the window
+	s.t.Fatalf("%q is not to be seen:\n%s", pattern, past)
 	return ""
 }
 

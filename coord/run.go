@@ -3,6 +3,7 @@ package coord
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"cadre"
@@ -161,10 +162,14 @@ func (r *running) serve(ctx context.Context, runtime Runtime) (Outcome, error) {
 // follow watches until the run is over. Without an outcome the supervisor ended.
 func (r *running) follow(ctx context.Context, over <-chan struct{}) (Outcome, error) {
 	ctx, stop := context.WithCancel(ctx)
-	defer stop()
 	events := make(chan cadre.Event)
 	failed := make(chan error, 1)
-	go func() { failed <- r.pump(ctx, r.from, events) }()
+	var pumping sync.WaitGroup
+	pumping.Go(func() { failed <- r.pump(ctx, r.from, events) })
+	defer func() {
+		stop()
+		pumping.Wait()
+	}()
 	look, due := time.NewTimer(0), true
 	defer look.Stop()
 	wait := settling
