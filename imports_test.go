@@ -21,7 +21,7 @@ var mayImport = map[string][]string{
 	"cadre/transcript":      {"cadre", "cadre/internal/..."},
 	"cadre/claudedir":       {"cadre", "cadre/claudefile", "cadre/internal/..."},
 	"cadre/cli":             {"cadre", "cadre/agent", "cadre/agent/command", "cadre/agent/scripted", "cadre/agent/shell", "cadre/claudedir", "cadre/claudefile", "cadre/coord", "cadre/doctor", "cadre/hook", "cadre/install", "cadre/mcpserver", "cadre/teamfile", "cadre/transcript", "cadre/memstore", "cadre/sqlitestore", "cadre/internal/..."},
-	"cadre/mcpserver":       {"cadre", "cadre/coord"},
+	"cadre/mcpserver":       {"cadre", "cadre/coord", "cadre/internal/..."},
 	"cadre/agent":           {"cadre", "cadre/coord", "cadre/internal/..."},
 	"cadre/agent/shell":     {"cadre", "cadre/agent", "cadre/internal/..."},
 	"cadre/agent/scripted":  {"cadre", "cadre/agent"},
@@ -29,7 +29,7 @@ var mayImport = map[string][]string{
 	"cadre/agent/agenttest": {"cadre", "cadre/agent"},
 	"cadre/cmd/cadre":       {"cadre/cli", "cadre/internal/..."},
 	"cadre/claudefile":      {},
-	"cadre/hook":            {"cadre", "cadre/coord"},
+	"cadre/hook":            {"cadre", "cadre/coord", "cadre/internal/..."},
 	"cadre/install":         {},
 	"cadre/doctor":          {"cadre", "cadre/claudefile", "cadre/internal/..."},
 	"cadre/bench":           {"cadre", "cadre/memstore", "cadre/sqlitestore"},
@@ -41,6 +41,7 @@ var mayImport = map[string][]string{
 
 	"cadre/internal/proc":    {"cadre/internal/bootclock"},
 	"cadre/internal/dirlock": {"cadre/internal/flock", "cadre/internal/swapfile"},
+	"cadre/internal/quote":   {"cadre/internal/termtext"},
 }
 
 type listed struct {

@@ -8,6 +8,7 @@ import (
 
 	"cadre"
 	"cadre/coord"
+	"cadre/internal/quote"
 )
 
 // pageSize is how many of a kind an answer has where the caller does not say.
@@ -89,7 +90,7 @@ func (l letter) String() string {
 	if l.Request != "" {
 		head += fmt.Sprintf(" request_id=%q", l.Request)
 	}
-	return head + ">\n" + strings.ReplaceAll(l.Text, "</teammate-message", `<\/teammate-message`) + "\n</teammate-message>"
+	return head + ">\n" + quote.Text(l.Text) + "\n</teammate-message>"
 }
 
 // request is an ask as an agent needs it.

@@ -7,6 +7,7 @@ import (
 
 	"cadre"
 	"cadre/agent"
+	"cadre/internal/quote"
 )
 
 // prompt is what a program is told in one turn: who it is, where it does not know yet;
@@ -43,7 +44,7 @@ func prompt(s agent.Spec, t *cadre.TaskView, mail []*cadre.Message, first bool) 
 
 // quoted marks what others wrote: it is something to read, and no part of the task.
 func quoted(text string) string {
-	return "> " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n> ")
+	return "> " + strings.ReplaceAll(strings.TrimSpace(quote.Text(text)), "\n", "\n> ")
 }
 
 func taskText(t *cadre.TaskView) string {
