@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,12 +12,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
 	"github.com/spf13/cobra"
 
 	"cadre"
 	"cadre/coord"
 	"cadre/hook"
+	"cadre/internal/flock"
 	"cadre/internal/proc"
 )
 
@@ -64,105 +65,134 @@ func (p *program) hook(ctx context.Context, wait time.Duration) error {
 	if err != nil {
 		return err
 	}
+	defer place.lock.Close()
 	p.env["CADRE_SESSION"] = in.Session // whoever started the client may be somebody else
 	s, err := p.session(ctx, &cadre.MsgAck{})
 	if err != nil {
 		return err
 	}
-	cursor := place.read()
+	if wait > 0 {
+		return p.waitForWork(ctx, s, place, wait)
+	}
+	return place.alone(ctx, func() error {
+		if in.Event == "SessionEnd" {
+			return place.remove()
+		}
+		return p.tell(ctx, s, place, in.Event)
+	})
+}
+
+// tell tells a session what it should know at some moment.
+func (p *program) tell(ctx context.Context, s *coord.Session, place hookPlace, event string) (err error) {
 	var word hook.Word
-	switch {
-	case in.Event == "SessionStart":
+	if event == "SessionStart" {
 		word, err = hook.Brief(ctx, s)
-	case in.Event == "SessionEnd":
-		return place.remove()
-	case wait > 0:
-		return p.waitForWork(ctx, s, place, cursor, wait)
-	default:
-		word, err = hook.News(ctx, s, cursor, 0, in.Event == "Stop")
+	} else {
+		word, err = hook.News(ctx, s, place.read().Cursor, 0, event == "Stop")
 	}
 	if err != nil {
 		return err
 	}
-	if err := hook.Write(p.out, in.Event, word.Text); err != nil {
+	if err := hook.Write(p.out, event, word.Text); err != nil {
 		return err
 	}
 	if err := p.out.Flush(); err != nil {
 		return err
 	}
-	if in.Event == "Stop" && word.Text == "" {
+	if event == "Stop" && word.Text == "" {
 		return nil // else whoever waits beside it would end
 	}
-	return p.wasTold(ctx, s, place, word)
+	p.wasTold(ctx, s, place, word)
+	return nil
 }
 
-// wasTold notes that a session was told something.
-func (p *program) wasTold(ctx context.Context, s *coord.Session, place hookPlace, w hook.Word) error {
+// wasTold notes that a session was told something. Where that fails it is told again:
+// an error now would have the client throw away what it was told.
+func (p *program) wasTold(ctx context.Context, s *coord.Session, place hookPlace, w hook.Word) {
+	var err error
 	if len(w.Mail) > 0 {
-		if _, err := s.Do(ctx, "msg ack", &cadre.MsgAck{IDs: w.Mail}); err != nil {
-			return err
-		}
+		_, err = s.Do(context.WithoutCancel(ctx), "msg ack", &cadre.MsgAck{IDs: w.Mail})
 	}
-	return place.write(w.Cursor)
+	if _, errWrite := place.write(w.Cursor); err != nil || errWrite != nil {
+		p.warn("%s", errors.Join(err, errWrite))
+	}
 }
 
 // waitForWork waits in the background of a session that has stopped, until there is
 // something to go on for: exit code 2 wakes it. Whatever else the session does ends
 // the wait.
-func (p *program) waitForWork(ctx context.Context, s *coord.Session, place hookPlace, cursor string, wait time.Duration) error {
+func (p *program) waitForWork(ctx context.Context, s *coord.Session, place hookPlace, wait time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	if err := place.write(cursor); err != nil { // ends one that waits already
+	var at told
+	err := place.alone(ctx, func() (err error) { // ends one that waits already
+		at, err = place.write(place.read().Cursor)
+		return err
+	})
+	if err != nil {
 		return err
 	}
-	if err := place.untilWritten(ctx, cancel); err != nil {
-		return err
-	}
-	go whileAlive(ctx, cancel)
+	go place.whileLast(ctx, cancel, at)
 	select { // the session has another hook that may find something to go on for right now
 	case <-ctx.Done():
 		return nil
 	case <-time.After(time.Second):
 	}
-	for {
+	for cursor := at.Cursor; ; {
 		word, err := hook.News(ctx, s, cursor, wait, true)
-		switch {
-		case ctx.Err() != nil:
+		if err == nil && word.Text != "" {
+			err = place.alone(ctx, func() error {
+				if place.read() != at { // another hook told it something meanwhile
+					cancel()
+					return nil
+				}
+				return p.wake(ctx, s, place, at.Cursor)
+			})
+		}
+		if ctx.Err() != nil {
 			return nil
-		case err != nil:
+		}
+		if err != nil {
 			return err
-		case word.Text != "":
-			fmt.Fprintln(p.stderr, word.Text)
-			if err := p.wasTold(context.WithoutCancel(ctx), s, place, word); err != nil {
-				return err
-			}
-			return findings(2)
 		}
 		cursor = word.Cursor
 	}
 }
 
-// whileAlive calls end when the client is gone that started this process, or the shell
-// between them. A client that is killed takes its hooks with it only where it can.
-func whileAlive(ctx context.Context, end func()) {
-	above := proc.Ancestors()
-	above = above[:min(2, len(above))]
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(2 * time.Second):
-		}
-		if slices.ContainsFunc(above, func(id proc.Ancestor) bool { return !id.Alive() }) {
-			end()
-			return
-		}
+// wake tells a session that stopped what it should go on for.
+func (p *program) wake(ctx context.Context, s *coord.Session, place hookPlace, cursor string) error {
+	word, err := hook.News(ctx, s, cursor, 0, true)
+	if err != nil || word.Text == "" {
+		return err
 	}
+	if _, err := fmt.Fprintln(p.stderr, word.Text); err != nil {
+		return err
+	}
+	p.wasTold(ctx, s, place, word)
+	return findings(2)
 }
 
 // hookPlace is the file in which it stands what a session was told. It is a cache:
-// without it a session is told what waits for it, and nothing of what changed.
-type hookPlace struct{ path string }
+// without it a session is told again who it is and what waits for it. The hooks of a
+// session run beside each other, so it is read, used and written under a lock.
+type hookPlace struct {
+	path string
+	lock *flock.Lock
+}
+
+// told is how far a session was told, and which hook was the last to do so.
+type told struct {
+	Cursor string `json:"cursor"`
+	Turn   string `json:"turn"`
+}
+
+// lockPatience is how long a hook waits for the others of its session. The client would
+// wait for it longer.
+const lockPatience = 10 * time.Second
+
+// locks is how many lock files there are. They stay, because a lock file must not be
+// removed, and sessions are many.
+const locks = 64
 
 func (p *program) hookPlace(state, session string) (hookPlace, error) {
 	cache, err := p.cacheDir()
@@ -172,53 +202,69 @@ func (p *program) hookPlace(state, session string) (hookPlace, error) {
 	h := fnv.New64a()
 	_, _ = fmt.Fprintf(h, "%s\x00%s", state, session) // a hash takes everything
 	dir := filepath.Join(cache, "hooks")
-	return hookPlace{filepath.Join(dir, fmt.Sprintf("%016x.json", h.Sum64()))}, os.MkdirAll(dir, 0o700)
+	lock := filepath.Join(dir, fmt.Sprintf("%02d.lock", h.Sum64()%locks))
+	return hookPlace{
+		filepath.Join(dir, fmt.Sprintf("%016x.json", h.Sum64())),
+		flock.New(func() (*os.File, error) { return os.OpenFile(lock, os.O_RDWR|os.O_CREATE, 0o600) }),
+	}, os.MkdirAll(dir, 0o700)
 }
 
-func (h hookPlace) read() (cursor string) {
-	if data, err := os.ReadFile(h.path); err == nil && json.Unmarshal(data, &cursor) != nil {
-		return ""
+// alone does something while no other hook of the session tells it anything.
+func (h hookPlace) alone(ctx context.Context, do func() error) error {
+	waiting, cancel := context.WithTimeout(ctx, lockPatience)
+	defer cancel()
+	if err := h.lock.Acquire(waiting); err != nil {
+		return fmt.Errorf("other hooks of this session are still at work: %w", err)
 	}
-	return cursor
+	return errors.Join(do(), h.lock.Release())
 }
 
-func (h hookPlace) write(cursor string) error {
-	data, err := json.Marshal(cursor)
+// read gives what was told; nothing where that is not known.
+func (h hookPlace) read() (at told) {
+	if data, err := os.ReadFile(h.path); err == nil && json.Unmarshal(data, &at) != nil {
+		return told{}
+	}
+	return at
+}
+
+// write notes how far a session was told. At every moment there is the old note or the
+// new.
+func (h hookPlace) write(cursor string) (told, error) {
+	at := told{cursor, rand.Text()}
+	data, err := json.Marshal(at)
 	if err != nil {
-		return err
+		return at, err
 	}
-	return os.WriteFile(h.path, data, 0o600)
+	if err := os.WriteFile(h.path+".new", data, 0o600); err != nil {
+		return at, err
+	}
+	return at, os.Rename(h.path+".new", h.path)
 }
 
 func (h hookPlace) remove() error {
-	if err := os.Remove(h.path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
+	for _, path := range []string{h.path, h.path + ".new"} {
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
 	}
 	return nil
 }
 
-// untilWritten calls end when another hook of the session was answered.
-func (h hookPlace) untilWritten(ctx context.Context, end func()) error {
-	w, err := fsnotify.NewWatcher()
-	if err != nil {
-		return err
-	}
-	if err := w.Add(filepath.Dir(h.path)); err != nil {
-		return errors.Join(err, w.Close())
-	}
-	go func() {
-		defer w.Close()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case e := <-w.Events:
-				if e.Name == h.path {
-					end()
-					return
-				}
-			}
+// whileLast calls end when another hook of the session was answered, or when the client
+// is gone that started this process, or the shell between them. A client that is killed
+// takes its hooks with it only where it can.
+func (h hookPlace) whileLast(ctx context.Context, end func(), at told) {
+	above := proc.Ancestors()
+	above = above[:min(2, len(above))]
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(time.Second):
 		}
-	}()
-	return nil
+		if h.read() != at || slices.ContainsFunc(above, func(id proc.Ancestor) bool { return !id.Alive() }) {
+			end()
+			return
+		}
+	}
 }

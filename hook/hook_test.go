@@ -213,3 +213,23 @@ func TestNobodyPosesAsAnother(t *testing.T) {
 		}
 	}
 }
+
+// Losing a task is no reason to go on, but whoever goes on hears of it: it would never
+// be told again.
+func TestAReasonToGoOnBringsAllThatHappened(t *testing.T) {
+	lead, bob := team(t)
+	must(t, lead, &cadre.TaskAdd{Subject: "one", Owner: "bob"})
+	word, err := hook.Brief(t.Context(), bob)
+	if err != nil {
+		t.Fatal(err)
+	}
+	must(t, bob, &cadre.MsgAck{IDs: word.Mail})
+	must(t, lead, &cadre.TaskUpdate{ID: "1", Owner: new("team-lead")})
+	for _, want := range []string{"", "- task 1"} {
+		got, err := hook.News(t.Context(), bob, word.Cursor, 0, true)
+		if err != nil || (got.Text == "") != (want == "") || !strings.Contains(got.Text, want) {
+			t.Errorf("it is told %q, %v, and not %q", got.Text, err, want)
+		}
+		must(t, lead, &cadre.MsgSend{To: "bob", Text: "hello"})
+	}
+}

@@ -1,0 +1,154 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// hooked is a team that a session of Claude Code leads, and in which bob works.
+type hooked struct{ *terminal }
+
+func newHooked(t *testing.T) hooked {
+	w := hooked{newTerminal(t)}
+	w.env = []string{"CLAUDE_CODE_SESSION_ID=11111111-aaaa-4aaa-8aaa-111111111111"}
+	w.must("team", "create", "docs")
+	w.env = nil
+	w.must("team", "join", "docs", "--name", "bob", "--as", "bob")
+	w.hook("SessionStart")
+	return w
+}
+
+// news gives the session a message and a task, both with the same words.
+func (w hooked) news(words string) {
+	w.t.Helper()
+	w.must("msg", "send", "team-lead", words, "--team", "docs", "--as", "bob")
+	w.must("task", "add", words, "--owner", "team-lead", "--team", "docs")
+}
+
+// started is a hook that runs.
+type started struct {
+	*exec.Cmd
+	said bytes.Buffer
+}
+
+func (w hooked) start(event string, args ...string) *started {
+	w.t.Helper()
+	h := &started{Cmd: w.command(append([]string{"hook"}, args...)...)}
+	h.Env = append(h.Env, "AI_AGENT=claude-code_2-1-325", "CLAUDE_CODE_ENTRYPOINT=cli")
+	h.Stdin = strings.NewReader(fmt.Sprintf(`{"session_id":"11111111-aaaa-4aaa-8aaa-111111111111","hook_event_name":%q}`, event))
+	h.Stdout, h.Stderr = &h.said, &h.said
+	if err := h.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	return h
+}
+
+// hook gives what one hook says.
+func (w hooked) hook(event string) string {
+	w.t.Helper()
+	h := w.start(event)
+	if code := exitOf(w.t, h.Wait()); code != 0 {
+		w.t.Fatalf("%s ends with %d: %s", event, code, &h.said)
+	}
+	return h.said.String()
+}
+
+// Claude Code runs the hooks of parallel tool calls beside each other, and beside the
+// one that waits.
+func TestHooksAtOnceTellEachThingOnce(t *testing.T) {
+	w := newHooked(t)
+	for round := range 4 {
+		words := fmt.Sprintf("news of round %d", round)
+		w.news(words)
+		all := []*started{w.start("Stop", "--wait", "1h")}
+		for range 5 {
+			all = append(all, w.start("PostToolUse"))
+		}
+		for _, h := range all[1:] {
+			if code := exitOf(t, h.Wait()); code != 0 {
+				t.Errorf("it ends with %d: %s", code, &h.said)
+			}
+		}
+		last := w.hook("PostToolUse") // it ends the one that waits, too
+		_ = all[0].Wait()             // it has woken the session or not
+		for _, h := range all {
+			last += h.said.String()
+		}
+		for _, what := range []string{"from bob: " + words, "[ready] " + words} {
+			if n := strings.Count(last, what); n != 1 {
+				t.Errorf("%q is told %d times", what, n)
+			}
+		}
+	}
+}
+
+// A hook that is killed may tell something twice, and loses nothing.
+func TestAKilledHookLosesNothing(t *testing.T) {
+	w := newHooked(t)
+	said, killed := "", 0
+	const rounds = 20
+	for round := range rounds {
+		w.news(fmt.Sprintf("news of round %02d", round))
+		h := w.start("PostToolUse")
+		timer := time.AfterFunc(rand.N(30*time.Millisecond), func() { _ = h.Process.Kill() })
+		if h.Wait() != nil {
+			killed++
+		}
+		timer.Stop()
+		said += h.said.String()
+	}
+	for range 10 { // what is much comes in several words
+		said += w.hook("PostToolUse")
+	}
+	t.Logf("%d of %d were killed", killed, rounds)
+	for round := range rounds {
+		for _, what := range []string{"from bob: ", "[ready] "} {
+			if what += fmt.Sprintf("news of round %02d", round); !strings.Contains(said, what) {
+				t.Errorf("%q was never told", what)
+			}
+		}
+	}
+}
+
+// A client throws away what a failing hook says, so one that said it has not failed.
+func TestWhatWasToldCountsWhereItCannotBeNoted(t *testing.T) {
+	w := newHooked(t)
+	notes, err := filepath.Glob(filepath.Join(w.dir, "cache", "cadre", "hooks", "*.json"))
+	if err != nil || len(notes) != 1 {
+		t.Fatalf("%v, %v", notes, err)
+	}
+	if err := os.Remove(notes[0]); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(notes[0], "in the way"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	w.news("hello")
+	if said := w.hook("PostToolUse"); !strings.Contains(said, "from bob: hello") {
+		t.Errorf("it is told %q", said)
+	}
+}
+
+// A session whose first hook came to nothing is briefed by the next.
+func TestASessionIsBriefedLateRatherThanNever(t *testing.T) {
+	w := newHooked(t)
+	w.news("hello")
+	if err := os.RemoveAll(filepath.Join(w.dir, "cache")); err != nil {
+		t.Fatal(err)
+	}
+	if said := w.hook("Stop"); !strings.Contains(said, "You are team-lead") || !strings.Contains(said, "[ready] hello") {
+		t.Errorf("it is told %q", said)
+	}
+	if said := w.hook("Stop"); said != "" {
+		t.Errorf("then it is told %q", said)
+	}
+}
