@@ -36,7 +36,7 @@ type Actor struct {
 	Session string    `json:"session,omitempty"`
 	Scope   Scope     `json:"scope,omitempty"`  // where a member belongs
 	List    Scope     `json:"list,omitempty"`   // the list that a session was started to share with others
-	Role    Role      `json:"role,omitempty"`   // what a token was issued for
+	Role    Role      `json:"role,omitempty"`   // what a token was issued for; lead for a guest that may found teams
 	Joined  uint64    `json:"joined,omitempty"` // which membership a token is for: a name that comes back is another
 	Proof   Proof     `json:"proof"`
 	Token   string    `json:"token,omitempty"` // which token proved it
@@ -71,7 +71,7 @@ func (a Actor) operates() bool {
 }
 
 // founds says whether the actor may create teams and take them over: members and
-// those who only look may not.
+// those who only look may not, and a guest only where the operator lets it.
 func (a Actor) founds() bool {
-	return a.Kind != ActorGuest && a.Kind != ActorMember && a.Kind != ActorReader
+	return a.Kind != ActorMember && a.Kind != ActorReader && (a.Kind != ActorGuest || a.Role == RoleLead)
 }

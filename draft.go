@@ -105,6 +105,9 @@ func (d *draft) putTask(before, after *Task) error {
 		after.OpenBlockers = open
 	}
 	after.settle()
+	if d.cmd.Actor.Kind == ActorGuest && after.Owner == d.me && after.Lease == nil && after.Open() {
+		after.Lease = d.leaseOf(GuestLease) // however it became the guest's
+	}
 	if after.Plan != nil && before != nil && before.Owner != "" && before.Owner != after.Owner {
 		after.Plan = after.Plan.shut() // a plan is approved for the one who made it
 	}

@@ -22,6 +22,7 @@ const (
 	IndexReference Index = "refers"   // references: either task, the other
 	IndexLeased    Index = "leased"   // tasks that carry a lease: boot, when it ends, id
 	IndexSession   Index = "session"  // members: session, name
+	IndexGuest     Index = "guest"    // members that are there only while a connection says so: boot, until when, name
 	IndexInbox     Index = "inbox"    // messages: recipient, number
 	IndexUnread    Index = "unread"   // messages not read: recipient, number
 	IndexDead      Index = "dead"     // messages that cannot arrive: number

@@ -11,7 +11,7 @@ func TestNoIndexIsNamedLikeAKind(t *testing.T) {
 	kinds := []Kind{KindLog, KindTeam, KindTask, KindComment, KindReference, KindMember, KindMessage, KindAsk, KindTodo, KindBinding, KindToken, KindErasure, KindRunning}
 	for _, i := range []Index{
 		IndexReady, IndexOwner, IndexStatus, IndexInternal, IndexParent, IndexSubject, IndexKey, IndexBlocker, IndexReference, IndexLeased,
-		IndexSession, IndexInbox, IndexUnread, IndexDead, IndexSent, IndexOpenAsk, IndexTaskAsk, IndexDeadline,
+		IndexSession, IndexGuest, IndexInbox, IndexUnread, IndexDead, IndexSent, IndexOpenAsk, IndexTaskAsk, IndexDeadline,
 	} {
 		if slices.Contains(kinds, Kind(i)) {
 			t.Errorf("%s is the name of an index and of a kind", i)

@@ -3,16 +3,13 @@ package cadre
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
 
 // DefaultAttempts is how often a task is given out again before it needs a person.
 const DefaultAttempts = 3
-
-// GuestLease is how long a guest's claim lasts unless it is renewed: a guest that is gone
-// cannot come back as the one it was.
-const GuestLease = 30 * time.Second
 
 // TaskRenew keeps a claim alive. The runtime and a door's connection use it.
 type TaskRenew struct {
@@ -51,12 +48,14 @@ func (v *TaskRenew) Answer(s Snap, c Command, _ Receipt) (any, error) { return s
 
 // LeasesExpire gives back every task whose lease ran out. Whoever runs may call
 // it at any time.
-type LeasesExpire struct{}
+type LeasesExpire struct {
+	Guests bool // only what guests had: nobody else sees to it
+}
 
 // Decide requeues.
 func (v *LeasesExpire) Decide(s Snap, c Command) ([]Event, error) {
 	d := newDraft(s, c)
-	if err := d.expireLeases(); err != nil {
+	if err := d.expireLeases(v.Guests); err != nil {
 		return nil, err
 	}
 	return d.finish()
@@ -79,19 +78,28 @@ func (d *draft) leaseOf(length time.Duration) *Lease {
 	return &Lease{Boot: d.cmd.Now.Boot, Until: d.cmd.Now.Up + min(length, 24*time.Hour)}
 }
 
-// expiredLeases gives the tasks whose lease is over. Of those whose lease is not it
-// reads one, however many there are: every member asks before it takes up work.
-func (s Snap) expiredLeases(now Time) (over []*Task, err error) {
+// lasting is what lasts only for as long as somebody says so.
+type lasting interface {
+	Object
+	lease() *Lease
+}
+
+func (t *Task) lease() *Lease   { return t.Lease }
+func (m *Member) lease() *Lease { return m.Lease }
+
+// overdue gives what stands in an index of leases and is over. Of what is not over it
+// reads one, however much there is: every member asks before it takes up work.
+func overdue[P lasting](s Snap, i Index, now Time) (over []P, err error) {
 	// What another boot left is over; it stands before and after this boot's leases.
 	for _, after := range []string{"", joinKey(now.Boot, "\xff")} {
-		for t, err := range scan[*Task](s, IndexLeased, "", after) {
+		for o, err := range scan[P](s, i, "", after) {
 			if err != nil {
 				return nil, err
 			}
-			if !t.Lease.expired(now) || after == "" && t.Lease.Boot > now.Boot {
+			if l := o.lease(); !l.expired(now) || after == "" && l.Boot > now.Boot {
 				break
 			}
-			over = append(over, t)
+			over = append(over, o)
 		}
 	}
 	return over, nil
@@ -119,36 +127,65 @@ func (s Snap) NextEnd(after Time) (lease *time.Duration, ask *time.Time, err err
 	return lease, ask, nil
 }
 
-func (d *draft) expireLeases() error {
-	over, err := d.expiredLeases(d.cmd.Now)
+// expireLeases gives back what was held by those who did not say in time that they are
+// still there; with guests, only by guests.
+func (d *draft) expireLeases(guests bool) error {
+	lost, err := d.lost(d.cmd.Now, guests)
 	if err != nil {
 		return err
 	}
-	for _, t := range over {
-		now, err := d.Task(t.ID) // its owner's loss may have given it back already
-		if err != nil {
+	for _, name := range lost {
+		if err := d.lose(name, "its lease ran out"); err != nil {
 			return err
-		}
-		if now.Lease.expired(d.cmd.Now) {
-			if err := d.lose(now.Owner, "its lease ran out"); err != nil {
-				return err
-			}
 		}
 	}
 	return nil
 }
 
+// lost names those whose lease is over, each once.
+func (s Snap) lost(now Time, guests bool) (names []string, err error) {
+	gone, err := overdue[*Member](s, IndexGuest, now)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range gone {
+		names = append(names, m.Name)
+	}
+	over, err := overdue[*Task](s, IndexLeased, now)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range over {
+		if slices.Contains(names, t.Owner) {
+			continue
+		}
+		m, err := s.Member(t.Owner)
+		if err != nil {
+			return nil, err
+		}
+		if !guests || m == nil || m.Lease != nil {
+			names = append(names, t.Owner)
+		}
+	}
+	return names, nil
+}
+
 // lose gives back what a member held that was lost: each task pending, with one
 // more attempt and a new fencing number, all in this commit; and tells the lead,
-// once.
+// once. A guest cannot be relied on to come back: it keeps nothing, and leads nothing.
 func (d *draft) lose(member, why string) error {
+	m, err := d.Member(member)
+	if err != nil {
+		return err
+	}
+	guest := m != nil && m.Lease != nil
 	held, err := collect(d.Tasks(TaskQuery{Index: IndexOwner, Key: member}))
 	if err != nil {
 		return err
 	}
 	var given []string
 	for _, t := range held {
-		if t.Lease == nil {
+		if t.Lease == nil && !guest {
 			continue
 		}
 		if err := d.requeue(t, nil); err != nil {
@@ -156,10 +193,22 @@ func (d *draft) lose(member, why string) error {
 		}
 		given = append(given, string(t.ID))
 	}
+	if guest {
+		next := m.Clone()
+		next.Lease = nil
+		d.put(m, next)
+		if err := d.setNoLead(member, true); err != nil {
+			return err
+		}
+	}
 	if err := d.setMemberState(member, StateUnreachable, why); err != nil {
 		return err
 	}
-	return d.notice(LeadName, "", "%s was lost (%s); pending again: task %s", member, why, strings.Join(given, ", "))
+	text := fmt.Sprintf("%s was lost (%s)", member, why)
+	if len(given) > 0 {
+		text += "; pending again: task " + strings.Join(given, ", ")
+	}
+	return d.notice(LeadName, "", "%s", text)
 }
 
 // requeue gives one task back, with what came of the attempt. After too many attempts

@@ -65,7 +65,7 @@ func (v *TeamJoin) Decide(s Snap, c Command) ([]Event, error) {
 	}
 	m := &Member{
 		Name: name, Role: RoleTeammate, AgentType: v.AgentType, Model: v.Model, Description: v.Description, PlanMode: v.PlanMode,
-		CWD: v.CWD, Session: c.Actor.Session, Backend: BackendHand, State: StateIdle, Evidence: "joined",
+		CWD: v.CWD, Session: c.Actor.Session, Lease: d.guestStays(), Backend: BackendHand, State: StateIdle, Evidence: "joined",
 	}
 	if c.Actor.Kind == ActorSession {
 		m.Backend = BackendClient
@@ -182,8 +182,11 @@ func (v *MemberLeave) Decide(s Snap, c Command) ([]Event, error) {
 	if name == d.me && d.joins != nil {
 		return nil, refuse(RuleMissing, "%s is no member of %s", name, d.Scope()).hint("cadre member list")
 	}
-	if name == LeadName {
+	if name == LeadName && !(d.me == LeadName && c.Actor.Kind == ActorGuest) {
 		return nil, refuse(RuleMove, "the lead cannot leave its team").hint("cadre team delete")
+	}
+	if err := d.setNoLead(name, true); err != nil {
+		return nil, err
 	}
 	if name != d.me {
 		if err := d.needLead("take a member out of the team"); err != nil {

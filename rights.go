@@ -87,35 +87,6 @@ func (d *draft) identifySession(a Actor) (string, rights, *Member, error) {
 	return a.Name, reads, nil, nil
 }
 
-// identifyGuest: an agent that nothing is known of may look. One that stays connected
-// works on the list that it was connected to, under a name of its own, and joins its
-// team with its first change; it works where else it joined, and leads nowhere.
-func (d *draft) identifyGuest(a Actor) (string, rights, *Member, error) {
-	if a.Session == "" {
-		return a.Name, reads, nil, nil
-	}
-	for m, err := range scan[*Member](d.Snap, IndexSession, prefixKey(a.Session), "") {
-		if err != nil {
-			return "", nothing, nil, err
-		}
-		return m.Name, works, nil, nil
-	}
-	if a.Scope != d.Scope() {
-		return a.Name, reads, nil, nil
-	}
-	team, err := d.Team()
-	if err != nil {
-		return "", nothing, nil, err
-	}
-	if team == nil {
-		return a.Name + "-" + a.Session, works, nil, nil
-	}
-	name, err := d.freeName(a.Name)
-	return name, works, &Member{
-		Name: name, Role: RoleTeammate, Session: a.Session, Backend: BackendHand, State: StateIdle, Evidence: "connected as a guest",
-	}, err
-}
-
 // freeName is a name that nobody has or had: the wanted one, or that with a number.
 func (d *draft) freeName(wanted string) (string, error) {
 	all, err := collect(d.Members())
@@ -307,16 +278,4 @@ func (d *draft) near(name string) ([]string, error) {
 		names = append(names, c.name)
 	}
 	return names, nil
-}
-
-// GuestName makes a member's name of what a guest's program calls itself.
-func GuestName(program string) string {
-	name := suggestName(string(ActorGuest) + " " + program)
-	if own, ok := strings.CutPrefix(name, string(ActorGuest)+"-"); ok {
-		name = own
-	}
-	if CheckMemberName(name) != nil {
-		return string(ActorGuest)
-	}
-	return name
 }

@@ -52,7 +52,7 @@ func (d *draft) takeUp(runs bool, lease time.Duration) error {
 
 // expire ends the leases and the asks whose time is over.
 func (d *draft) expire() error {
-	if err := d.expireLeases(); err != nil {
+	if err := d.expireLeases(false); err != nil {
 		return err
 	}
 	return d.expireAsks(d.late(d.now()))

@@ -118,8 +118,9 @@ type Member struct {
 	Process     *Process    `json:"process,omitempty"`
 	Requested   *Settings   `json:"requested,omitempty"`
 	Session     string      `json:"session,omitempty"`
-	Told        bool        `json:"told,omitempty"` // one that Cadre runs was told its prompt
-	N           uint64      `json:"n"`              // the sequence number it joined at
+	Lease       *Lease      `json:"lease,omitempty"` // of a guest: until when it counts as there
+	Told        bool        `json:"told,omitempty"`  // one that Cadre runs was told its prompt
+	N           uint64      `json:"n"`               // the sequence number it joined at
 	JoinedAt    time.Time   `json:"joinedAt"`
 	State       MemberState `json:"state"`
 	Since       time.Time   `json:"since"`
@@ -135,6 +136,9 @@ func (m *Member) order() string { return joinKey(seqKey(m.N), m.Name) }
 func (m *Member) index(add func(Index, string)) {
 	if m.Session != "" && m.State != StateDeparted {
 		add(IndexSession, joinKey(m.Session, m.Name))
+	}
+	if m.Lease != nil && m.State != StateDeparted {
+		add(IndexGuest, joinKey(m.Lease.Boot, upKey(m.Lease.Until), m.Name))
 	}
 }
 

@@ -53,7 +53,7 @@ func (v *TeamCreate) Decide(s Snap, c Command) ([]Event, error) {
 	}
 	d.put(nil, &Member{
 		N: d.number(), Name: LeadName, Role: RoleLead, AgentType: agentType, Model: v.Model, CWD: v.CWD, Color: nextColor(0), Backend: backend,
-		Session: c.Actor.Session, JoinedAt: now, State: StateIdle, Since: now, Evidence: "created the team",
+		Session: c.Actor.Session, Lease: d.guestStays(), JoinedAt: now, State: StateIdle, Since: now, Evidence: "created the team",
 	})
 	return d.finish()
 }
@@ -97,7 +97,7 @@ func (v *TeamTake) Decide(s Snap, c Command) ([]Event, error) {
 	d.put(team, &taken)
 	next := lead.Clone()
 	next.Session, next.State, next.Since, next.Evidence = c.Actor.Session, StateIdle, d.now(), "took the team over"
-	next.Backend, next.Process = BackendHand, nil
+	next.Backend, next.Process, next.Lease = BackendHand, nil, d.guestStays()
 	if c.Actor.Kind == ActorSession {
 		next.Backend = BackendClient
 	}

@@ -90,6 +90,14 @@ func decideOn(s Snap, c Command, id TaskID, check func(*draft) error, change fun
 	if err != nil {
 		return nil, err
 	}
+	if t.Lease.expired(c.Now) && t.Owner != d.me {
+		if err := d.lose(t.Owner, "its lease ran out"); err != nil {
+			return nil, err
+		}
+		if t, err = d.task(id); err != nil {
+			return nil, err
+		}
+	}
 	if err := change(d, t); err != nil {
 		return nil, err
 	}

@@ -176,5 +176,9 @@ func (pg *page) describeMember(before, after *cadre.Member) string {
 	if before.Role != after.Role {
 		return "is " + line(string(after.Role)) + " now"
 	}
+	was, is := *before, *after
+	if was.Lease, is.Lease = nil, nil; was == is {
+		return touched // a guest is still there
+	}
 	return pg.said("changed", after.Evidence)
 }

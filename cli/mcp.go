@@ -96,7 +96,7 @@ func (p *program) mcp(ctx context.Context, f *mcpFlags) error {
 		return err
 	}
 	if actor.Kind == cadre.ActorGuest && f.allowLead {
-		actor.Kind = cadre.ActorSession
+		actor.Role = cadre.RoleLead
 	}
 	s, err := session(ctx, actor)
 	if err != nil {

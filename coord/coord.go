@@ -117,20 +117,33 @@ func (s *Session) Do(ctx context.Context, name string, verb any) (any, error) {
 }
 
 // view shows the scope. Whoever looks where an ask waited too long has the team's
-// policy answer it first.
+// policy answer it first; and where a guest is gone, has what it held given back, since
+// nobody else may be there to do it.
 func (s *Session) view(ctx context.Context, show func(cadre.Snap) error) error {
-	late := false
+	late, lost := false, false
 	err := s.Store.View(ctx, s.Scope, func(snap cadre.Snap) (err error) {
-		if late, err = snap.LateAsks(s.Now().Wall); err != nil || late {
+		if late, err = snap.LateAsks(s.Now().Wall); err != nil {
+			return err
+		}
+		if lost, err = snap.GuestsLost(s.Now()); err != nil || late || lost {
 			return err
 		}
 		return show(snap)
 	})
-	if err != nil || !late {
+	if err != nil || !late && !lost {
 		return err
 	}
-	if err := s.expireAsks(ctx); err != nil {
-		return err
+	if late {
+		if err := s.expireAsks(ctx); err != nil {
+			return err
+		}
+	}
+	if lost {
+		self := *s
+		self.Actor = cadre.Self
+		if _, _, err := self.change(ctx, "leases expire", &cadre.LeasesExpire{Guests: true}); err != nil {
+			return err
+		}
 	}
 	return s.Store.View(ctx, s.Scope, show)
 }

@@ -295,24 +295,27 @@ func (c *connection) renew() {
 			return
 		case <-ticks.C:
 		}
-		s := c.session()
-		answer, err := s.Do(c.ctx, "sync", &cadre.News{All: true, Most: 1000})
-		if err != nil {
-			continue
-		}
-		for _, t := range answer.(*cadre.NewsView).Tasks {
-			if _, err := s.Do(c.ctx, "task renew", &cadre.TaskRenew{ID: t.ID, Fence: t.Fence, Lease: cadre.GuestLease}); err != nil {
-				c.server.Log.Warn("a claim could not be renewed", "task", t.ID, "why", err)
+		s, scopes := c.everywhere()
+		for _, scope := range scopes {
+			s.Scope = scope
+			if _, err := s.Do(c.ctx, "guest renew", &cadre.GuestRenew{}); err != nil && !errors.Is(err, cadre.ErrNotFound) && c.ctx.Err() == nil {
+				c.server.Log.Warn("a guest's claims could not be renewed", "scope", scope, "why", err)
 			}
 		}
 	}
 }
 
-// leave takes a guest out of the teams it joined: nobody can come back as it.
-func (c *connection) leave() {
+// everywhere is the caller, and all the lists where it may have become a member.
+func (c *connection) everywhere() (*coord.Session, []cadre.Scope) {
 	c.mu.Lock()
-	s, scopes := *c.s, slices.Collect(maps.Keys(c.joined))
-	c.mu.Unlock()
+	defer c.mu.Unlock()
+	s := *c.s
+	return &s, slices.Collect(maps.Keys(c.joined))
+}
+
+// leave takes a guest out of the teams it joined or leads: nobody can come back as it.
+func (c *connection) leave() {
+	s, scopes := c.everywhere()
 	if s.Actor.Kind != cadre.ActorGuest {
 		return
 	}
@@ -320,7 +323,7 @@ func (c *connection) leave() {
 	defer cancel()
 	for _, scope := range scopes {
 		s.Scope = scope
-		if _, err := s.Do(ctx, "member leave", &cadre.MemberLeave{}); err != nil && cadre.AsError(err).Rule != cadre.RuleMissing {
+		if _, err := s.Do(ctx, "member leave", &cadre.MemberLeave{}); err != nil && !errors.Is(err, cadre.ErrNotFound) {
 			c.server.Log.Log(ctx, slog.LevelWarn, "a guest could not leave", "scope", scope, "why", err)
 		}
 	}

@@ -211,7 +211,7 @@ func dump(rt *rapid.T, s cadre.Snap) []string {
 	out := []string{fmt.Sprint(h.Seq, h.Fence, h.Next)}
 	for _, i := range slices.Concat(
 		[]cadre.Index{"task", "comment", "reference", "member", "message", "ask", "todo", "team"},
-		[]cadre.Index{cadre.IndexReady, cadre.IndexOwner, cadre.IndexStatus, cadre.IndexInternal, cadre.IndexParent, cadre.IndexSubject, cadre.IndexKey, cadre.IndexBlocker, cadre.IndexReference, cadre.IndexLeased, cadre.IndexInbox, cadre.IndexUnread, cadre.IndexDead, cadre.IndexOpenAsk, cadre.IndexTaskAsk},
+		[]cadre.Index{cadre.IndexReady, cadre.IndexOwner, cadre.IndexStatus, cadre.IndexInternal, cadre.IndexParent, cadre.IndexSubject, cadre.IndexKey, cadre.IndexBlocker, cadre.IndexReference, cadre.IndexLeased, cadre.IndexGuest, cadre.IndexInbox, cadre.IndexUnread, cadre.IndexDead, cadre.IndexOpenAsk, cadre.IndexTaskAsk},
 	) {
 		n := 0
 		for o, err := range s.Scan(i, "", "") {
