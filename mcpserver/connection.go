@@ -36,6 +36,7 @@ type connection struct {
 	seen     map[cadre.Scope]uint64 // the newest message that it was shown, with all unread ones before it
 	whole    map[cadre.Scope]bool   // it was shown all that was unread then
 	watching map[string]bool        // resources it subscribed to
+	watches  sync.Once              // somebody follows what it subscribed to
 	moved    context.CancelFunc     // ends what follows the list that it worked on
 }
 

@@ -3,9 +3,13 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
 	"strings"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"cadre"
@@ -101,28 +105,53 @@ func (c *connection) look(ctx context.Context, uri string) (any, error) {
 	return nil, missing
 }
 
-// mostWatched is how many resources one client may subscribe to.
-const mostWatched = 1000
+// mostWatched is how many resources one client may subscribe to, and maxURI how long the
+// address of one may be, in bytes.
+const (
+	mostWatched = 1000
+	maxURI      = 300
+)
+
+// ours says whether an address is one of a resource that there is or could be.
+func ours(uri string) bool {
+	if name, ok := strings.CutPrefix(uri, memberURI); ok {
+		name, ok = strings.CutSuffix(name, "/log")
+		return ok && name != ""
+	}
+	for _, prefix := range []string{taskURI, mailURI} {
+		if id, ok := strings.CutPrefix(uri, prefix); ok {
+			return id != ""
+		}
+	}
+	return uri == boardURI || uri == logURI
+}
 
 // subscribe tells a client from now on that a resource changed, also one that is not
 // there yet.
 func (c *connection) subscribe(_ context.Context, req *mcp.SubscribeRequest) error {
+	uri := req.Params.URI
+	if len(uri) > maxURI || !ours(uri) {
+		return invalid("there is no resource %.80q", uri)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.watching) == mostWatched {
-		return cadre.Refuse(cadre.RuleLimit, "", "%d resources are watched already: subscribe to %s instead", mostWatched, boardURI)
+	if len(c.watching) == mostWatched && !c.watching[uri] {
+		return invalid("%d resources are watched already: subscribe to %s instead", mostWatched, boardURI)
 	}
-	if len(c.watching) == 0 {
-		c.server.busy.Go(c.watch)
-	}
-	c.watching[req.Params.URI] = true
+	c.watching[uri] = true
+	c.watches.Do(func() { c.server.busy.Go(c.watch) })
 	return nil
+}
+
+// invalid is the protocol's error for parameters that make no sense.
+func invalid(format string, args ...any) error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf(format, args...)}
 }
 
 func (c *connection) unsubscribe(_ context.Context, req *mcp.UnsubscribeRequest) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.watching[req.Params.URI] = false // the one who watches stays
+	delete(c.watching, req.Params.URI)
 	return nil
 }
 
@@ -138,22 +167,25 @@ func (c *connection) watch() {
 		c.moved = moved
 		s := *c.s
 		c.mu.Unlock()
-		c.watchList(here, &s)
+		for anew := false; c.watchList(here, &s, anew); anew = true {
+		}
 		<-here.Done() // a list that ended has no more to tell
 	}
 }
 
-// watchList tells the client of changes to one list.
-func (c *connection) watchList(here context.Context, s *coord.Session) {
+// watchList tells the client of changes to one list, and says whether its log has begun
+// anew: then anything may have changed.
+func (c *connection) watchList(here context.Context, s *coord.Session, anew bool) (ended bool) {
 	answer, err := s.Do(here, "watch", &coord.Watch{})
 	if err != nil {
-		return
+		return false
 	}
 	events := make(chan cadre.Event)
 	c.server.busy.Go(func() {
 		defer close(events)
 		for e, err := range answer.(coord.Stream).Events {
 			if err != nil {
+				_, ended = errors.AsType[*cadre.EpochError](err)
 				return
 			}
 			select {
@@ -165,11 +197,17 @@ func (c *connection) watchList(here context.Context, s *coord.Session) {
 	})
 	touched := map[string]bool{}
 	var due <-chan time.Time
+	if anew {
+		c.mu.Lock()
+		maps.Copy(touched, c.watching)
+		c.mu.Unlock()
+		due = time.After(calm)
+	}
 	for {
 		select {
 		case e, ok := <-events:
 			if !ok {
-				return
+				return ended
 			}
 			if c.touch(touched, e); due == nil {
 				due = time.After(calm)

@@ -2,6 +2,7 @@ package mcpserver_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -62,6 +63,71 @@ func TestResources(t *testing.T) {
 				t.Errorf("%s changed", got)
 			}
 		})
+	}
+}
+
+// TestWhatCanBeSubscribedTo: only what is or could be there, and room that was given
+// back is free again.
+func TestWhatCanBeSubscribedTo(t *testing.T) {
+	w := newWorld(t)
+	ann := w.raw(w.tokens["ann"])
+	ann.greet(t)
+	ask := func(method, uri string) string { // what is wrong with it
+		ann.say(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"resources/%s","params":{"uri":%q}}`, method, uri))
+		wrong, _ := ann.hear(t)["error"].(map[string]any)
+		why, _ := wrong["message"].(string)
+		return why
+	}
+	for _, uri := range []string{
+		"", "x", "file:///etc/passwd", "cadre://", "cadre://web/board", "cadre://task/", "cadre://member//log", "cadre://member/ann", "cadre://message/",
+		"cadre://task/" + strings.Repeat("9", 300),
+	} {
+		if why := ask("subscribe", uri); !strings.Contains(why, "there is no resource") || len(why) > 300 {
+			t.Errorf("%.60q: %q", uri, why)
+		}
+	}
+	for i := range 1100 {
+		uri := fmt.Sprintf("cadre://task/%d", i)
+		if why := ask("subscribe", uri) + ask("unsubscribe", uri); why != "" {
+			t.Fatalf("%s: %s", uri, why)
+		}
+	}
+	for i := range 1000 {
+		if why := ask("subscribe", fmt.Sprintf("cadre://task/%d", i)); why != "" {
+			t.Fatalf("after %d: %s", i, why)
+		}
+	}
+	if why := ask("subscribe", "cadre://board"); !strings.Contains(why, "1000 resources are watched already") {
+		t.Errorf("one more: %q", why)
+	}
+	if why := ask("subscribe", "cadre://task/1"); why != "" {
+		t.Errorf("one that is watched already: %s", why)
+	}
+}
+
+// TestASubscriptionOutlivesTheLog: a list that is erased and begun again is told of as
+// before.
+func TestASubscriptionOutlivesTheLog(t *testing.T) {
+	w := newWorld(t)
+	changed := make(chan string, 100)
+	s := w.connect("operator", "pipe", &mcp.ClientOptions{ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { changed <- r.Params.URI }})
+	for _, uri := range []string{"cadre://board", "cadre://task/1"} {
+		if err := s.Subscribe(context.Background(), &mcp.SubscribeParams{URI: uri}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.cadre("team", "delete", "docs", "--purge", "--force")
+	w.cadre("team", "create", "docs")
+	for got := range changed { // what there was is gone
+		if got == "cadre://task/1" {
+			break
+		}
+	}
+	w.cadre("task", "add", "One")
+	for got := range changed {
+		if got == "cadre://task/1" {
+			break
+		}
 	}
 }
 
