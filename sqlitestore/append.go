@@ -74,6 +74,7 @@ func (b *batch) append(r *request, sc *scope, open, events []cadre.Event) (recei
 	}
 	cadre.ReportProgress(r.ctx, len(events), len(events))
 	sc.head, sc.missing, sc.changed = head, nil, true
+	sc.added = append(sc.added, events...)
 	return cadre.Receipt{Head: head, Events: events}, nil, nil
 }
 

@@ -208,6 +208,7 @@ func (b *batch) record() {
 	for _, sc := range b.scopes {
 		if sc.changed {
 			_ = b.s.writeHead(sc.name, sc.head)
+			b.s.recent.add(sc.name, sc.added, sc.head)
 		}
 	}
 }

@@ -14,17 +14,23 @@ const rescan = time.Second
 
 // chunk is how many events are read at once: what a reader does with them
 // happens outside the transaction.
-const chunk = 500
+const chunk = 500 // and in eventsAfter: with a parameter there, SQLite would prepare it anew each time
 
 // Events gives the log after a head, and with follow what comes next.
 func (s *Store) Events(ctx context.Context, name cadre.Scope, after cadre.Head, follow bool) iter.Seq2[cadre.Event, error] {
 	return func(yield func(cadre.Event, error) bool) {
 		if follow {
 			s.watch.start(s.heads.Name(), s.signals.wake)
+			defer s.recent.follow(name)()
 		}
 		for {
 			changed := s.signals.wait(headName(name))
-			events, next, more, err := s.after(ctx, name, after)
+			events, next := s.recent.after(name, after)
+			more := len(events) > 0
+			var err error
+			if !more {
+				events, next, more, err = s.after(ctx, name, after)
+			}
 			if err != nil {
 				if !follow || ctx.Err() == nil {
 					yield(cadre.Event{}, err)
@@ -60,7 +66,7 @@ func sleep(ctx context.Context, changed <-chan struct{}) bool {
 	return true
 }
 
-const eventsAfter = "SELECT id,hash,line FROM event WHERE id>? AND id<=? ORDER BY id LIMIT ?"
+const eventsAfter = "SELECT id,hash,line FROM event WHERE id>? AND id<=? ORDER BY id LIMIT 500"
 
 // after reads the next events behind a cursor, and the cursor behind them. A
 // reader that began at the start has no epoch to compare until it has caught up.
@@ -73,7 +79,7 @@ func (s *Store) after(ctx context.Context, name cadre.Scope, cursor cadre.Head) 
 		each(c, func(e cadre.Event, err error) bool {
 			events, failed = append(events, e), err
 			return err == nil
-		}, eventsAfter, eventID(sc.id, cursor.Seq), eventID(sc.id, sc.head.Seq), int64(chunk))
+		}, eventsAfter, eventID(sc.id, cursor.Seq), eventID(sc.id, sc.head.Seq))
 		next, more = sc.head, len(events) == chunk
 		if more {
 			next = cadre.Head{Epoch: cursor.Epoch, Seq: events[len(events)-1].Seq}

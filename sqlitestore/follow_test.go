@@ -1,13 +1,18 @@
 package sqlitestore_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
+	"sync"
 	"testing"
 	"time"
 
 	"cadre"
+	"cadre/sqlitestore"
 )
 
 // A follower must be woken by another process's commit, not by its own rescan.
@@ -53,3 +58,73 @@ func TestFollowAnotherProcess(t *testing.T) {
 
 // rescanHalf is half of the time after which a follower looks by itself.
 const rescanHalf = 500 * time.Millisecond
+
+// TestOwnAndOthersCommitsComeInOrder has followers hear of what their own process
+// commits and what another connection does in between, as the log has it.
+func TestOwnAndOthersCommitsComeInOrder(t *testing.T) {
+	dir := t.TempDir()
+	own, other := open(t, dir), open(t, dir)
+	head := do(t, own, list, &cadre.TaskAdd{Subject: "first"}).Head
+	const tasks = 700 // more than are read or kept at once
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	streams := make([][]cadre.Event, 3)
+	var followers sync.WaitGroup
+	for i := range streams {
+		followers.Go(func() {
+			for e, err := range own.Events(ctx, list, head, true) {
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				streams[i] = append(streams[i], e)
+				if a, ok := e.After.(*cadre.Task); ok && a.Subject == "last" {
+					return
+				}
+				if i == 2 && len(streams[i])%50 == 0 {
+					time.Sleep(5 * time.Millisecond) // it falls behind
+				}
+			}
+		})
+	}
+	var writers sync.WaitGroup
+	for w, s := range []*sqlitestore.Store{own, own, other} {
+		writers.Go(func() {
+			for n := range tasks / 3 {
+				do(t, s, list, &cadre.TaskAdd{Subject: fmt.Sprint(w, n)})
+				if w == 2 {
+					time.Sleep(time.Millisecond)
+				}
+			}
+		})
+	}
+	writers.Wait()
+	do(t, own, list, &cadre.TaskAdd{Subject: "last"})
+	followers.Wait()
+	var log [][]byte
+	for e, err := range other.Events(ctx, list, head, false) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		log = append(log, encoded(t, e))
+	}
+	for i, events := range streams {
+		if len(events) != len(log) {
+			t.Fatalf("follower %d heard of %d events of %d", i, len(events), len(log))
+		}
+		for n, e := range events {
+			if got := encoded(t, e); !bytes.Equal(got, log[n]) {
+				t.Fatalf("follower %d heard\n%s\nand the log has\n%s", i, got, log[n])
+			}
+		}
+	}
+}
+
+func encoded(t *testing.T, e cadre.Event) []byte {
+	t.Helper()
+	out, err := json.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}

@@ -34,7 +34,7 @@ func (s *Store) recall(c *sqlite.Conn) (map[cadre.Scope]*scope, error) {
 	}
 	objects := 0
 	for name, sc := range last.scopes {
-		if sc.changed = false; sc.id == 0 || sc.missing != nil || sc.rebuild {
+		if sc.changed, sc.added = false, nil; sc.id == 0 || sc.missing != nil || sc.rebuild {
 			delete(last.scopes, name)
 		}
 		objects += len(sc.cache) + 1

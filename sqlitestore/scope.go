@@ -19,6 +19,7 @@ type scope struct {
 	missing *cadre.Head // what a head record proves to have been there
 	rebuild bool        // the tables do not belong to the log that is left
 	changed bool
+	added   []cadre.Event              // by this transaction
 	cache   map[cadre.Ref]cadre.Object // what this transaction has read or written
 }
 

@@ -49,6 +49,7 @@ type Store struct {
 	brief      bool
 	queue      queue
 	signals    signals
+	recent     recent
 	objects    objects
 	watch      watch
 	known      known
