@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,8 +36,8 @@ func (v *uninstallHere) read(p *program) (any, error) {
 // programs gives the settings of the programs on this machine. They start Cadre by its name
 // where that finds this very program, and else by its path.
 func (p *program) programs() (settings, error) {
-	home := p.env["HOME"]
-	if home == "" {
+	home, err := p.home()
+	if err != nil {
 		return settings{}, usage("", "HOME is not set, and other programs keep their settings there")
 	}
 	program, err := os.Executable()
@@ -84,7 +85,7 @@ func (p *program) agentPrograms(ctx context.Context) ([]agentProgram, error) {
 		}
 		a := agentProgram{Name: t.Name, Path: path, Version: p.versionOf(ctx, path)}
 		changes, err := t.Plan(s.Place, install.Wish{})
-		a.Settings, a.Installed = t.Path(s.Place), err == nil && len(changes) == 0
+		a.Settings, a.Installed = t.Path(s.Place), err == nil && !slices.ContainsFunc(changes, install.Change.Needed)
 		if err != nil {
 			a.Hint = err.Error() + "; cadre install " + t.Name + " --print"
 		} else if !a.Installed {
@@ -125,6 +126,7 @@ type installed struct {
 	Written bool         `json:"written"`
 
 	title, again string // the program, and the command that writes it
+	needed       bool   // something is to be changed
 }
 
 // fileChange is what becomes of one file.
@@ -133,6 +135,7 @@ type fileChange struct {
 	Line    int      `json:"line"`
 	Removed []string `json:"removed,omitempty"`
 	Added   []string `json:"added,omitempty"`
+	Kept    []string `json:"kept,omitempty"` // keys, or moments of hooks, that are as their user set them
 }
 
 func (s settings) tool(name string) (install.Tool, error) {
@@ -154,7 +157,7 @@ func (s settings) Print(name string) (any, error) {
 
 // snippet is an entry to be put in by hand.
 type snippet struct {
-	File  string `json:"file"`
+	File  string `json:"file,omitempty"`
 	Text  string `json:"text"`
 	title string
 }
@@ -176,8 +179,12 @@ func (s settings) change(name string, w install.Wish, write bool, again string) 
 	switch {
 	case err != nil:
 		return nil, err
-	case !t.Writable() && !w.Project:
-		return nil, cadre.Refuse(cadre.RuleValue, "cadre install "+name+" --print", "the settings of %s are only printed, or written for a project", t.Title)
+	case !t.Writable() && !w.Project, !t.InProjects() && w.Project:
+		where := ""
+		if t.InProjects() {
+			where = ", or written for a project (--project)"
+		}
+		return nil, cadre.Refuse(cadre.RuleValue, "cadre install "+name+" --print", "the settings of %s are only printed%s", t.Title, where)
 	case w.Hooks && !t.HasHooks():
 		return nil, cadre.Refuse(cadre.RuleValue, "cadre install "+name, "%s has no hooks that Cadre knows", t.Title)
 	}
@@ -190,9 +197,13 @@ func (s settings) change(name string, w install.Wish, write bool, again string) 
 	}
 	out := &installed{Tool: name, Changes: []fileChange{}, title: t.Title, again: again}
 	for _, c := range changes {
-		get := fileChange{Path: c.Path}
+		get := fileChange{Path: c.Path, Kept: c.Kept}
 		get.Line, get.Removed, get.Added = c.Lines()
 		out.Changes = append(out.Changes, get)
+		if !c.Needed() {
+			continue
+		}
+		out.needed = true
 		if !write {
 			continue
 		}
@@ -215,18 +226,23 @@ func (pg *page) installedOrPrinted(answer any) {
 
 // installed prints what was changed, or would be.
 func (pg *page) installed(v *installed) {
-	if len(v.Changes) == 0 {
-		pg.printf("%s\n", pg.paint(green, "✓ nothing to change for "+v.title))
-		return
-	}
 	for _, c := range v.Changes {
-		pg.printf("%s, from line %d\n", line(c.Path), c.Line)
+		if len(c.Removed)+len(c.Added) > 0 {
+			pg.printf("%s, from line %d\n", line(c.Path), c.Line)
+		}
 		for _, l := range c.Removed {
 			pg.printf("%s\n", pg.paint(red, "- "+line(l)))
 		}
 		for _, l := range c.Added {
 			pg.printf("%s\n", pg.paint(green, "+ "+line(l)))
 		}
+		if len(c.Kept) > 0 {
+			pg.printf("kept as you have it in %s: %s\n", line(c.Path), line(strings.Join(c.Kept, ", ")))
+		}
+	}
+	if !v.needed {
+		pg.printf("%s\n", pg.paint(green, "✓ nothing to change for "+v.title))
+		return
 	}
 	if !v.Written {
 		pg.talk("nothing was written; to do it: %s --write", v.again)
@@ -238,6 +254,10 @@ func (pg *page) installed(v *installed) {
 
 // snippet prints the entry alone, so that it can be put into a file.
 func (pg *page) snippet(v *snippet) {
-	pg.talk("for %s: put this into %s", v.title, v.File)
+	file := v.File
+	if file == "" {
+		file = "its settings"
+	}
+	pg.talk("for %s: put this into %s", v.title, file)
 	pg.printf("%s", v.Text)
 }

@@ -41,16 +41,17 @@ type Tool struct {
 // file is one settings file.
 type file struct {
 	user   func(Place) string // for all of a user's projects; nil: not written, only printed
-	in     string             // and for one project
+	in     string             // and for one project; empty where that is not known
 	format format
 }
 
 // format is how a program writes down a server of tools.
 type format interface {
 	// add gives the settings with the entry, drop without it; both give the text
-	// itself where it is so already.
-	add(text []byte, command string) ([]byte, error)
-	drop(text []byte) ([]byte, error)
+	// itself where it is so already. What the entry has of its user's own making stays,
+	// and add names it.
+	add(text []byte, command string) (with []byte, kept []string, err error)
+	drop(text []byte, command string) ([]byte, error)
 }
 
 // Tools are all that are known.
@@ -65,7 +66,7 @@ var Tools = []Tool{
 	{"cursor", "Cursor", file{nil, ".cursor/mcp.json", entry{"mcpServers", plainServer}}, nil},
 	{"vscode", "VS Code", file{nil, ".vscode/mcp.json", entry{"servers", typedServer}}, nil},
 	{"opencode", "opencode", file{nil, "opencode.json", entry{"mcp", opencodeServer}}, nil},
-	{"other", "any other program", file{nil, "its settings", entry{"mcpServers", plainServer}}, nil},
+	{"other", "any other program", file{nil, "", entry{"mcpServers", plainServer}}, nil},
 }
 
 // inDir is a file in the folder that a variable names, or in one of the user's.
@@ -91,6 +92,9 @@ func Find(wanted string) (Tool, bool) {
 // Writable says whether its settings are written, and not only shown.
 func (t Tool) Writable() bool { return t.tools.user != nil }
 
+// InProjects says whether they can be written for one project: it is known where.
+func (t Tool) InProjects() bool { return t.tools.in != "" }
+
 // HasHooks says whether it can be told to start something at certain moments.
 func (t Tool) HasHooks() bool { return t.hooks != nil }
 
@@ -103,20 +107,25 @@ func Names() string {
 	return strings.Join(names, ", ")
 }
 
-// Snippet is what to put where, for somebody who does it by hand.
+// Snippet is what to put where, for somebody who does it by hand; where is empty if it
+// is not known.
 func (t Tool) Snippet(p Place) (file, text string) {
-	out, err := t.tools.format.add(nil, p.Command)
+	out, _, err := t.tools.format.add(nil, p.Command)
 	if err != nil {
 		panic(err) // an empty file has no faults
 	}
 	return t.tools.in, string(out)
 }
 
-// Change is a settings file as it is and as it would be.
+// Change is a settings file as it is and as it would be. One of a project is for all
+// who work there.
 type Change struct {
-	Path   string `json:"path"`
-	Before []byte `json:"-"` // nil: there is none
-	After  []byte `json:"-"`
+	Path   string   `json:"path"`
+	Before []byte   `json:"-"` // nil: there is none
+	After  []byte   `json:"-"`
+	Kept   []string `json:"kept"` // what its user has set otherwise than we would
+
+	shared bool
 }
 
 // Needed says whether anything is different.
@@ -132,18 +141,27 @@ type Wish struct {
 	Drop    bool // nothing of Cadre is to be left
 }
 
-// Plan finds out what is to be changed so that a wish is so.
+// Plan finds out what is to be changed so that a wish is so. Hooks that are there are
+// to start this program, asked for or not. A file in which nothing is to be changed is
+// among them where something is kept.
 func (t Tool) Plan(p Place, w Wish) (changes []Change, err error) {
 	files := []file{t.tools}
-	if t.hooks != nil && (w.Hooks || w.Drop) {
+	if t.hooks != nil {
 		files = append(files, *t.hooks)
 	}
-	for _, f := range files {
+	for i, f := range files {
+		unasked := i > 0 && !w.Hooks && !w.Drop
+		if unasked {
+			f.format = claudeHooks{onlyThere: true}
+		}
 		c, err := f.plan(p, w)
+		if err != nil && unasked {
+			continue
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.Path, err)
 		}
-		if c.Needed() {
+		if c.Needed() || len(c.Kept) > 0 {
 			changes = append(changes, c)
 		}
 	}
@@ -155,7 +173,7 @@ func (t Tool) Path(p Place) string { return t.tools.user(p) }
 
 func (f file) plan(p Place, w Wish) (c Change, err error) {
 	c.Path = filepath.Join(p.Project, filepath.FromSlash(f.in))
-	if !w.Project {
+	if c.shared = w.Project; !c.shared {
 		c.Path = f.user(p)
 	}
 	if c.Path, err = followed(c.Path); err != nil {
@@ -165,24 +183,38 @@ func (f file) plan(p Place, w Wish) (c Change, err error) {
 		return c, err
 	}
 	if w.Drop {
-		c.After, err = f.format.drop(c.Before)
+		c.After, err = f.format.drop(c.Before, p.Command)
 	} else {
-		c.After, err = f.format.add(c.Before, p.Command)
+		c.After, c.Kept, err = f.format.add(c.Before, p.Command)
 	}
 	return c, err
 }
 
 // followed is where a file really is: settings are often links into a folder that
-// somebody keeps under version control, and a link must stay one.
+// somebody keeps under version control, and a link must stay one, also where nothing
+// is at its end yet.
 func followed(path string) (string, error) {
 	to, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		to = path
+	if err == nil {
+		return to, nil
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
+	if !errors.Is(err, fs.ErrNotExist) {
+		return path, err
 	}
-	return to, err
+	dir, errDir := filepath.EvalSymlinks(filepath.Dir(path))
+	if to, err = os.Readlink(path); err != nil { // it is only not there yet
+		if to, err := os.Readlink(filepath.Dir(path)); err == nil && errDir != nil {
+			return path, fmt.Errorf("its folder is a link to %s, which is not there", to)
+		}
+		return path, nil
+	}
+	if !filepath.IsAbs(to) {
+		to = filepath.Join(dir, to)
+	}
+	if _, err := os.Stat(filepath.Dir(to)); err != nil {
+		return path, fmt.Errorf("it is a link to %s, and there is no such folder", to)
+	}
+	return followed(to)
 }
 
 func read(path string) ([]byte, error) {
@@ -210,11 +242,14 @@ func (c Change) Apply() error {
 	if !bytes.Equal(now, c.Before) {
 		return fmt.Errorf("%s was changed in this moment", c.Path)
 	}
-	mode := fs.FileMode(0o600)
+	mode, dirMode := fs.FileMode(0o600), fs.FileMode(0o700)
+	if c.shared {
+		mode, dirMode = 0o644, 0o755
+	}
 	if info, err := os.Stat(c.Path); err == nil {
 		mode = info.Mode().Perm()
 	}
-	if err := os.MkdirAll(filepath.Dir(c.Path), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(c.Path), dirMode); err != nil {
 		return err
 	}
 	f, err := os.CreateTemp(filepath.Dir(c.Path), ".cadre-*.tmp")
@@ -252,5 +287,5 @@ func lines(text []byte) []string {
 	if len(text) == 0 {
 		return nil
 	}
-	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+	return strings.Split(strings.TrimSuffix(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n"), "\n")
 }

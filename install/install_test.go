@@ -22,6 +22,7 @@ var texts = map[string][]string{
 		`{"mcpServers":{"x":{}},"z":"mcpServers"}`,
 		`{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"mine"}]}],"Other":[]}}`,
 		"{\n  \"hooks\": {\n    \"PostToolUse\": [\n      {\n        \"matcher\": \"Edit\",\n        \"hooks\": []\n      },\n      {}\n    ]\n  }\n}\n",
+		"{\r\n  \"a\": 1,\r\n  \"hooks\": {\r\n    \"Stop\": [\r\n      {\r\n        \"hooks\": []\r\n      }\r\n    ]\r\n  }\r\n}\r\n",
 		"\ufeff{ \"theme\" : \"dark\" , \"mcpServers\" : { \"a\" : 1 , \"b\" : 2 } }\r\n",
 	},
 	"toml": {
@@ -29,6 +30,8 @@ var texts = map[string][]string{
 		"model = \"x\"\n",
 		"x = \"\"\"\n[mcp_servers.cadre]\n\\\"\"\"\"\ny = '''\n[mcp_servers]\ncadre = 1\n''' # it's \"\"\"\n",
 		"[mcp_servers.other]\ncommand = \"y\"\nargs = [\n  \"a\",\n]\n\n[profiles.z]\nn = 1 # one\n",
+		"model = \"x\"\n\n\n",
+		"\r\nmodel = \"x\"\r\n\r\n\r\n[a]\r\nb = 1\r\n\r\n",
 	},
 }
 
@@ -52,27 +55,30 @@ func TestWhatIsAddedGoesAgain(t *testing.T) {
 	for kind, all := range texts {
 		for name, f := range formats(kind) {
 			for _, text := range all {
-				with, err := f.add([]byte(text), `/a "b"/cadre`)
-				if err != nil {
-					t.Fatalf("%s: %v in %q", name, err, text)
+				with, kept, err := f.add([]byte(text), `/a "b"/cadre`)
+				if err != nil || len(kept) > 0 {
+					t.Fatalf("%s: %v in %q, which keeps %v", name, err, text, kept)
 				}
 				if bytes.Equal(with, []byte(text)) {
 					t.Errorf("%s: nothing was added to %q", name, text)
 				}
-				if again, err := f.add(with, `/a "b"/cadre`); err != nil || !bytes.Equal(again, with) {
+				if again, kept, err := f.add(with, `/a "b"/cadre`); err != nil || len(kept) > 0 || !bytes.Equal(again, with) {
 					t.Errorf("%s: twice is %q and %v, once %q", name, again, err, with)
 				}
-				moved, err := f.add(with, "cadre")
+				moved, _, err := f.add(with, "cadre")
 				if err != nil || bytes.Contains(moved, []byte(`/cadre`)) || !bytes.Contains(moved, []byte(`"cadre`)) {
 					t.Errorf("%s: with another path it is %q, %v", name, moved, err)
 				}
 				for _, text2 := range [][]byte{with, moved} {
-					if without, err := f.drop(text2); err != nil || string(without) != text {
+					if without, err := f.drop(text2, "cadre"); err != nil || string(without) != text {
 						t.Errorf("%s: %q came back as %q, %v", name, text, without, err)
 					}
 				}
-				if without, err := f.drop([]byte(text)); err != nil || string(without) != text {
+				if without, err := f.drop([]byte(text), "cadre"); err != nil || string(without) != text {
 					t.Errorf("%s: with nothing to drop %q became %q, %v", name, text, without, err)
+				}
+				if text := string(with); strings.Contains(text, "\r\n") && strings.Count(text, "\r\n") != strings.Count(text, "\n") && !strings.HasPrefix(text, "\ufeff") {
+					t.Errorf("%s: the line ends differ: %q", name, with)
 				}
 				if kind == "json" && !json.Valid(bytes.TrimPrefix(with, []byte("\ufeff"))) {
 					t.Errorf("%s: not JSON: %q", name, with)
@@ -92,7 +98,7 @@ func TestAnEntryAmongOthersIsWrittenAsTheyAre(t *testing.T) {
 
 func TestRemarksOfTheNextTableStay(t *testing.T) {
 	const text = "[mcp_servers.cadre]\ncommand = \"old\"\nargs = [\"mcp\"]\n[mcp_servers.cadre.env]\nA = \"b\"\n\n# mine\n[mcp_servers.other]\ncommand = \"y\"\n"
-	got, err := table{}.drop([]byte(text))
+	got, err := table{}.drop([]byte(text), "cadre")
 	if want := "\n# mine\n[mcp_servers.other]\ncommand = \"y\"\n"; err != nil || string(got) != want {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -102,7 +108,7 @@ func TestWhatIsNotUnderstoodIsLeftAlone(t *testing.T) {
 	for _, text := range []string{
 		"{ // a remark\n}", `[]`, `{"mcpServers": []}`, `{"mcpServers": null}`, `{"a":1} {"b":2}`, `{"a":`, `"x"`, "no settings", `{"mcpServers":{"x":1}`,
 	} {
-		if got, err := (entry{"mcpServers", plainServer}).add([]byte(text), "cadre"); !errors.Is(err, ErrUnknownText) {
+		if got, _, err := (entry{"mcpServers", plainServer}).add([]byte(text), "cadre"); !errors.Is(err, ErrUnknownText) {
 			t.Errorf("%q became %q, %v", text, got, err)
 		}
 	}
@@ -110,7 +116,7 @@ func TestWhatIsNotUnderstoodIsLeftAlone(t *testing.T) {
 		"mcp_servers = { other = { command = \"y\" } }\n", "[mcp_servers]\ncadre = { command = \"y\" }\n", "mcp_servers.cadre.command = \"y\"\n",
 		"x = \"\"\"\n[mcp_servers.cadre]\n", "x = \"y\n",
 	} {
-		if got, err := (table{}).add([]byte(text), "cadre"); !errors.Is(err, ErrUnknownText) {
+		if got, _, err := (table{}).add([]byte(text), "cadre"); !errors.Is(err, ErrUnknownText) {
 			t.Errorf("%q became %q, %v", text, got, err)
 		}
 	}
@@ -202,14 +208,14 @@ func FuzzSettings(f *testing.F) {
 	maps.Copy(all, formats("toml"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		for name, f := range all {
-			with, err := f.add(text, "cadre")
+			with, _, err := f.add(text, "cadre")
 			if err != nil {
 				continue
 			}
-			if again, err := f.add(with, "cadre"); err != nil || !bytes.Equal(again, with) {
+			if again, _, err := f.add(with, "cadre"); err != nil || !bytes.Equal(again, with) {
 				t.Errorf("%s: %q: once %q, twice %q, %v", name, text, with, again, err)
 			}
-			if _, err := f.drop(with); err != nil {
+			if _, err := f.drop(with, "cadre"); err != nil {
 				t.Errorf("%s: %q cannot go again: %v", name, with, err)
 			}
 		}

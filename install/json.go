@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -42,18 +43,95 @@ func opencodeServer(command string) any {
 	}{"local", append([]string{command}, serve...), true}
 }
 
-func (e entry) add(text []byte, command string) ([]byte, error) {
+// add puts the entry in. In one that starts Cadre already only that is changed which
+// would keep it from starting this very program; all else is its user's to decide.
+func (e entry) add(text []byte, command string) ([]byte, []string, error) {
 	value, err := json.Marshal(e.server(command))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte("{}\n")
 	}
-	return set(text, []string{e.key, name}, value)
+	path := []string{e.key, name}
+	at, _, _, err := find(text, path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if at >= 0 {
+		if o, err := scan(text, at); err == nil {
+			if wrong, kept, ours := mend(text, o, value, command); ours {
+				for _, m := range wrong {
+					if text, err = set(text, append(path, m.key), m.value); err != nil {
+						return nil, nil, err
+					}
+				}
+				return text, kept, nil
+			}
+		}
+	}
+	text, err = set(text, path, value)
+	return text, nil, err
 }
 
-func (e entry) drop(text []byte) ([]byte, error) {
+// pair is a key and what it is to be.
+type pair struct {
+	key   string
+	value json.RawMessage
+}
+
+// mend says what is wrong in an entry that starts Cadre, and which keys have another
+// value than we would give them and keep it.
+func mend(text []byte, o object, value json.RawMessage, command string) (wrong []pair, kept []string, ours bool) {
+	has, want := map[string]json.RawMessage{}, map[string]json.RawMessage{}
+	for _, m := range o.members {
+		has[m.key] = json.RawMessage(text[m.value:m.valueEnd])
+	}
+	if err := json.Unmarshal(value, &want); err != nil {
+		panic(err) // it was marshalled by us
+	}
+	var line []string // some programs have the whole command line under one key
+	whole := bytes.HasPrefix(want["command"], []byte("["))
+	if whole {
+		_ = json.Unmarshal(has["command"], &line) // what is no such list starts nothing
+	} else {
+		var program string
+		if json.Unmarshal(has["command"], &program) == nil && json.Unmarshal(has["args"], &line) != nil {
+			line = nil
+		}
+		line = append([]string{program}, line...)
+	}
+	if len(line) == 0 || !isCadre(line[0], command) {
+		return nil, nil, false
+	}
+	serves := len(line) > 1 && line[1] == serve[0]
+	if whole && serves {
+		line[0] = command
+		as, err := json.Marshal(line)
+		if err != nil {
+			panic(err) // a list of strings is always JSON
+		}
+		want["command"] = as
+	}
+	if !same(has["command"], want["command"]) {
+		wrong = append(wrong, pair{"command", want["command"]})
+	}
+	if !whole && !serves {
+		wrong = append(wrong, pair{"args", want["args"]})
+	}
+	if as, ok := has["type"]; ok && want["type"] != nil && !same(as, want["type"]) {
+		wrong = append(wrong, pair{"type", want["type"]})
+	}
+	for _, m := range o.members {
+		put := slices.ContainsFunc(wrong, func(p pair) bool { return p.key == m.key })
+		if !put && !slices.Contains(kept, m.key) && (want[m.key] == nil || !same(has[m.key], want[m.key])) {
+			kept = append(kept, m.key)
+		}
+	}
+	return wrong, kept, true
+}
+
+func (e entry) drop(text []byte, _ string) ([]byte, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return text, nil
 	}
@@ -204,7 +282,10 @@ func remove(text []byte, o object, i int) []byte {
 	}
 }
 
+// splice puts something in the place of a part of a text, with the line ends that the
+// text has.
 func splice(text []byte, from, to int, with []byte) []byte {
+	with = bytes.ReplaceAll(with, []byte("\n"), []byte(lineEnd(text)))
 	return bytes.Join([][]byte{text[:from], with, text[to:]}, nil)
 }
 

@@ -2,8 +2,10 @@ package install
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -18,45 +20,59 @@ func pattern(text string) func() *regexp.Regexp {
 }
 
 // ours is the table as it is written, and what else belongs to it: everything up to
-// the next table.
-var ours = pattern(`(?m)^[ \t]*\[[ \t]*mcp_servers[ \t]*\.[ \t]*(?:cadre|"cadre"|'cadre')[ \t]*(?:\.[^\]]*)?\][^\n]*\n?(?:[ \t]*(?:[^\[\s][^\n]*)?\n)*(?:[ \t]*[^\[\s][^\n]*\z)?`)
+// the next table. What it is called behind our name is the table of one of its keys.
+var ours = pattern(`(?m)^[ \t]*\[[ \t]*mcp_servers[ \t]*\.[ \t]*(?:cadre|"cadre"|'cadre')[ \t]*(?:\.[ \t]*([^\]\n]*?)[ \t]*)?\][^\n]*\n?(?:[ \t\r]*(?:[^\[\s][^\n]*)?\n)*(?:[ \t]*[^\[\s][^\n]*\z)?`)
 
 // remark is what may belong to the next table: the last lines, if they are empty or
 // remarks.
-var remark = pattern(`(?:(?m:^)[ \t]*(?:#[^\n]*)?(?:\n|\z))*\z`)
+var remark = pattern(`(?:(?m:^)[ \t\r]*(?:#[^\n]*)?(?:\n|\z))*\z`)
 
 // elsewhere is the same server written in another way.
-var elsewhere = pattern(`(?m)^[ \t]*(?:mcp_servers[ \t]*(?:\.[ \t]*["']?cadre|=)|\[[ \t]*mcp_servers[ \t]*\][^\n]*\n(?:[ \t]*(?:[^\[\s][^\n]*)?\n)*?[ \t]*["']?cadre["']?[ \t]*[.=])`)
+var elsewhere = pattern(`(?m)^[ \t]*(?:mcp_servers[ \t]*(?:\.[ \t]*["']?cadre|=)|\[[ \t]*mcp_servers[ \t]*\][^\n]*\n(?:[ \t\r]*(?:[^\[\s][^\n]*)?\n)*?[ \t]*["']?cadre["']?[ \t]*[.=])`)
 
-func (table) add(text []byte, command string) ([]byte, error) {
-	want := []byte(fmt.Sprintf("[mcp_servers.%s]\ncommand = %s\nargs = [%s]\n", name, tomlString(command), tomlList(serve)))
+// add puts the table in. In one that starts Cadre already only that is changed which
+// would keep it from starting this very program.
+func (table) add(text []byte, command string) ([]byte, []string, error) {
 	rest, found, err := cut(text)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if bytes.Equal(bytes.TrimSpace(found), bytes.TrimSpace(want)) {
-		return text, nil
+	if with, kept, ok := mendTable(text, found, command); ok {
+		return with, kept, nil
 	}
-	rest = bytes.TrimRight(rest, "\n")
+	end := lineEnd(text)
+	if len(rest) > 0 && !bytes.HasSuffix(rest, []byte("\n")) {
+		rest = append(rest, end...)
+	}
 	if len(rest) > 0 {
-		rest = append(rest, "\n\n"...)
+		rest = append(rest, end...)
 	}
-	return append(rest, want...), nil
+	want := fmt.Sprintf("[mcp_servers.%s]\ncommand = %s\nargs = [%s]\n", name, tomlString(command), tomlList(serve))
+	return append(rest, strings.ReplaceAll(want, "\n", end)...), nil, nil
 }
 
-func (table) drop(text []byte) ([]byte, error) {
-	rest, found, err := cut(text)
-	if err != nil || found == nil {
-		return text, err
-	}
-	if rest = bytes.TrimRight(rest, "\n"); len(rest) > 0 {
-		rest = append(rest, '\n')
-	}
-	return rest, nil
+func (table) drop(text []byte, _ string) ([]byte, error) {
+	rest, _, err := cut(text)
+	return rest, err
 }
 
-// cut takes the tables of our server out.
-func cut(text []byte) (rest, found []byte, err error) {
+// lineEnd is how the lines of a text end.
+func lineEnd(text []byte) string {
+	if i := bytes.IndexByte(text, '\n'); i > 0 && text[i-1] == '\r' {
+		return "\r\n"
+	}
+	return "\n"
+}
+
+// part is a table of our server: its own, or that of a key.
+type part struct {
+	start, end int
+	key        string
+}
+
+// cut takes the tables of our server out, each with the empty line before it, and says
+// where they are.
+func cut(text []byte) (rest []byte, found []part, err error) {
 	plain, err := withoutStrings(text)
 	if err != nil {
 		return nil, nil, err
@@ -65,14 +81,120 @@ func cut(text []byte) (rest, found []byte, err error) {
 		return nil, nil, ErrUnknownText
 	}
 	at := 0
-	for _, p := range ours().FindAllIndex(plain, -1) {
-		mine := plain[p[0]:p[1]]
-		end := p[1] - len(remark().Find(mine))
-		rest = append(rest, text[at:p[0]]...)
-		found = append(found, text[p[0]:end]...)
-		at = end
+	for _, p := range ours().FindAllSubmatchIndex(plain, -1) {
+		t := part{start: p[0], end: p[1] - len(remark().Find(plain[p[0]:p[1]]))}
+		if p[2] >= 0 {
+			t.key = string(plain[p[2]:p[3]])
+		}
+		rest = append(rest, text[at:t.start]...)
+		for _, empty := range []string{"\n\n", "\n\r\n"} {
+			if bytes.HasSuffix(rest, []byte(empty)) {
+				rest = rest[:len(rest)-len(empty)+1]
+				break
+			}
+		}
+		found, at = append(found, t), t.end
 	}
 	return append(rest, text[at:]...), found, nil
+}
+
+// key is one in a table, up to its value.
+var key = pattern(`(?m)^[ \t]*["']?([A-Za-z0-9_-]+)["']?[ \t]*=[ \t]*`)
+
+// mendTable puts right what is wrong in the tables of a server that starts Cadre, and
+// names the keys that its user has set.
+func mendTable(text []byte, found []part, command string) (_ []byte, kept []string, ok bool) {
+	plain, err := withoutStrings(text)
+	if err != nil {
+		return nil, nil, false
+	}
+	own := slices.IndexFunc(found, func(t part) bool { return t.key == "" })
+	if own < 0 {
+		return nil, nil, false
+	}
+	t, at := found[own], map[string]int{} // where the values of its keys are
+	for _, k := range key().FindAllSubmatchIndex(plain[t.start:t.end], -1) {
+		name := string(plain[t.start+k[2] : t.start+k[3]])
+		at[name] = t.start + k[1]
+		if name != "command" && name != "args" {
+			kept = append(kept, name)
+		}
+	}
+	program, end := tomlValue(text[at["command"]:t.end])
+	if at["command"] == 0 || end == 0 || !isCadre(program, command) {
+		return nil, nil, false
+	}
+	type change struct {
+		from, to int
+		with     string
+	}
+	var changes []change
+	if program != command {
+		changes = append(changes, change{at["command"], at["command"] + end, tomlString(command)})
+	}
+	args, n := tomlArgs(text[at["args"]:t.end])
+	switch serves := "[" + tomlList(serve) + "]"; {
+	case at["args"] == 0:
+		changes = append(changes, change{at["command"] + end, at["command"] + end, "\nargs = " + serves})
+	case n == 0:
+		return nil, nil, false
+	case len(args) == 0 || args[0] != serve[0]:
+		changes = append(changes, change{at["args"], at["args"] + n, serves})
+	case !slices.Equal(args, serve):
+		kept = append([]string{"args"}, kept...)
+	}
+	for _, t := range found {
+		if t.key != "" {
+			kept = append(kept, t.key)
+		}
+	}
+	slices.SortFunc(changes, func(a, b change) int { return b.from - a.from }) // so that the places before stay true
+	for _, c := range changes {
+		text = splice(text, c.from, c.to, []byte(c.with))
+	}
+	return text, kept, true
+}
+
+// tomlValue reads the string that a text begins with, and says how long it is; 0 where
+// there is none, or one that is written in a way that nobody writes a path.
+func tomlValue(text []byte) (value string, n int) {
+	if len(text) == 0 || text[0] != '"' && text[0] != '\'' {
+		return "", 0
+	}
+	end := closing(text[1:lineLength(text)], string(text[0]))
+	if end < 0 {
+		return "", 0
+	}
+	n = 1 + end + 1
+	if text[0] == '\'' {
+		return string(text[1 : n-1]), n
+	}
+	if json.Unmarshal(text[:n], &value) != nil {
+		return "", 0
+	}
+	return value, n
+}
+
+// tomlArgs reads the list of strings that a text begins with, and says how long it is;
+// 0 where there is none.
+func tomlArgs(text []byte) (args []string, n int) {
+	rest, ok := bytes.CutPrefix(text, []byte("["))
+	for ok {
+		rest = bytes.TrimLeft(rest, ", \t\r\n")
+		if bytes.HasPrefix(rest, []byte("#")) {
+			rest = rest[lineLength(rest):]
+			continue
+		}
+		value, end := tomlValue(rest)
+		if end == 0 {
+			break
+		}
+		args, rest = append(args, value), rest[end:]
+	}
+	if !bytes.HasPrefix(rest, []byte("]")) {
+		return nil, 0
+	}
+	return args, len(text) - len(rest) + 1
 }
 
 // withoutStrings is a text as long as this one, in which nothing inside a string that
