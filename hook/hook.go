@@ -92,6 +92,7 @@ type Word struct {
 
 const (
 	most       = 6000 // bytes of a word: under 2,000 tokens
+	spare      = 800  // of them for headings, and for saying that there is more
 	mostOfEach = 15   // messages, tasks and so on
 )
 
@@ -116,14 +117,14 @@ func Brief(ctx context.Context, s *coord.Session) (Word, error) {
 	if news.Leads {
 		role = "the lead of"
 	}
-	parts := []string{fmt.Sprintf("You are %s, %s the team %s, which shares one list of tasks. Its record is Cadre's: in your shell, cadre task list, cadre task show ID, cadre msg send NAME TEXT, cadre --help; or Cadre's tools, if you have them.", news.You, role, news.Scope)}
+	text := fmt.Sprintf("You are %s, %s the team %s, which shares one list of tasks. Its record is Cadre's: in your shell, cadre task list, cadre task show ID, cadre msg send NAME TEXT, cadre --help; or Cadre's tools, if you have them.", news.You, role, news.Scope)
 	if !team {
-		parts = []string{fmt.Sprintf("Your list of tasks %s is kept by Cadre: in your shell, cadre task list, cadre task show ID.", news.Scope)}
+		text = fmt.Sprintf("Your list of tasks %s is kept by Cadre: in your shell, cadre task list, cadre task show ID.", news.Scope)
 	}
-	if all := news.parts(); len(all) > 0 {
-		parts = append(append(parts, words), all...)
+	if !news.Empty() {
+		text += "\n\n" + words
 	}
-	return news.word(parts), nil
+	return news.word(text), nil
 }
 
 // News tells a session what came for it since it was last told something; one that was
@@ -169,16 +170,16 @@ func News(ctx context.Context, s *coord.Session, cursor string, wait time.Durati
 	case cursor == "":
 		return Brief(ctx, s)
 	}
-	return news.word(append([]string{fmt.Sprintf("From the team %s (you are %s). %s", news.Scope, news.You, words)}, news.parts()...)), nil
+	return news.word(fmt.Sprintf("From the team %s (you are %s). %s", news.Scope, news.You, words)), nil
 }
 
 // unread is mail that was not told yet.
 func unread(ctx context.Context, s *coord.Session) ([]*cadre.MessageView, error) {
-	answer, err := s.Do(ctx, "msg inbox", &cadre.MsgInbox{Limit: mostOfEach})
+	answer, err := s.Do(ctx, "msg inbox", &cadre.MsgInbox{Limit: mostOfEach, Mail: true})
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(answer.([]*cadre.MessageView), func(m *cadre.MessageView) bool { return m.Kind == cadre.MessageDigest }), nil
+	return answer.([]*cadre.MessageView), nil
 }
 
 // told is what changed.
@@ -192,68 +193,86 @@ func sync(ctx context.Context, s *coord.Session, v *coord.Sync) (told, error) {
 	return told{answer.(*coord.Synced)}, nil
 }
 
-// parts are what there is to tell, each kind under its own heading.
-func (n told) parts() (out []string) {
-	add := func(head string, items []string) {
-		if len(items) > 0 {
-			out = append(out, head+"\n"+strings.Join(items, "\n"))
-		}
+// part is what there is to tell of one kind.
+type part struct {
+	head  string
+	items []string
+	rest  string // the command that shows what there was no room for
+}
+
+// parts are what there is to tell, messages first.
+func (n told) parts() []part {
+	return []part{
+		{"Messages for you:", each(n.Messages, letter), "cadre msg inbox"},
+		{"Waiting for your answer (cadre ask show ID):", each(n.Asks, n.ask), "cadre ask list"},
+		{"Answers to what you asked:", each(n.Answers, func(a *cadre.Ask) string {
+			return fmt.Sprintf("- %s, %s: %s", a.ID, a.State, short(a.Answer, "cadre ask show "+string(a.ID)))
+		}), "cadre ask list --all"},
+		{"Your tasks:", each(n.Tasks, taskLine), "cadre task list --owner " + n.You},
+		{"Not yours any more:", each(n.Lost, func(id cadre.TaskID) string { return "- task " + string(id) }), "cadre task list"},
+		{"Ready for whoever takes it (cadre task next --claim):", each(n.Ready, taskLine), "cadre task list --open"},
 	}
-	add("Messages for you:", each(n.Messages, func(m *cadre.MessageView) string {
-		return letter(m)
-	}))
-	add("Waiting for your answer (cadre ask show ID):", each(n.Asks, func(a *cadre.Ask) string {
-		return fmt.Sprintf("- %s, %s of %s: %s", a.ID, a.Kind, a.From, quote.Item(a.Text))
-	}))
-	add("Answers to what you asked:", each(n.Answers, func(a *cadre.Ask) string {
-		return fmt.Sprintf("- %s, %s: %s", a.ID, a.State, quote.Item(a.Answer))
-	}))
-	add("Your tasks:", each(n.Tasks, taskLine))
-	add("Not yours any more:", each(n.Lost, func(id cadre.TaskID) string { return "- task " + string(id) }))
-	add("Ready for whoever takes it (cadre task next --claim):", each(n.Ready, taskLine))
-	return out
+}
+
+// ask is one that waits for an answer. What a message above has in full is not said
+// again.
+func (n told) ask(a *cadre.Ask) string {
+	text := ": " + short(a.Text, "cadre ask show "+string(a.ID))
+	if slices.ContainsFunc(n.Messages, func(m *cadre.MessageView) bool { return m.Ask == a.ID && m.Text == a.Text }) {
+		text = ", in a message above"
+	}
+	return fmt.Sprintf("- %s, %s of %s%s", a.ID, a.Kind, a.From, text)
 }
 
 func taskLine(t *cadre.TaskView) string {
-	line := fmt.Sprintf("- %s [%s] %s", t.ID, t.State, quote.Item(t.Subject))
+	line := fmt.Sprintf("- %s [%s] %s", t.ID, t.State, short(t.Subject, "cadre task show "+string(t.ID)))
 	if len(t.WaitingOn) > 0 {
-		line += fmt.Sprintf(" (waits for %v)", t.WaitingOn)
+		line += short(fmt.Sprintf(" (waits for %v)", t.WaitingOn), "cadre task why "+string(t.ID))
 	}
 	return line
 }
 
-// word makes of parts what fits. Messages come first, so that none is marked as read
-// that was not shown: those that do not fit stay unread, and come with the next word.
-func (n told) word(parts []string) Word {
-	w := Word{Text: strings.Join(parts, "\n\n"), Cursor: n.Cursor}
-	whole := w.Text
-	if len(w.Text) > most {
-		w.Text = cut(w.Text, most-200) + "\n… and more: cadre msg inbox, cadre task list"
+// letter is what is told of a message: enough to know what it is about.
+func letter(m *cadre.MessageView) string {
+	return fmt.Sprintf("- from %s: %s", m.From, short(m.Text, "cadre msg inbox --all"))
+}
+
+// short is a text of somebody's, or its beginning and the command that shows all of it.
+func short(text, rest string) string {
+	text = quote.Item(text)
+	if len(text) > most/3 {
+		text = strings.ToValidUTF8(text[:most/3], "") + " … (the rest: " + rest + ")"
 	}
-	at := 0
-	for _, m := range n.Messages {
-		item := letter(m)
-		start := strings.Index(whole[at:], item)
-		if start < 0 || len(whole) > most && at+start+len(item) > most-200 {
-			break
+	return text
+}
+
+// word is what fits, each kind under its own heading, and how much did not. Messages
+// that do not fit stay unread, and come with the next word.
+func (n told) word(text string) Word {
+	w := Word{Text: text, Cursor: n.Cursor}
+	for i, p := range n.parts() {
+		if len(p.items) == 0 {
+			continue
 		}
-		at += start + len(item)
-		w.Mail = append(w.Mail, m.ID)
+		w.Text += "\n\n" + p.head
+		fit := 0
+		for ; fit < len(p.items) && len(w.Text)+len(p.items[fit]) < most-spare; fit++ {
+			w.Text += "\n" + p.items[fit]
+		}
+		if i == 0 {
+			for _, m := range n.Messages[:fit] {
+				w.Mail = append(w.Mail, m.ID)
+			}
+		}
+		if fit < len(p.items) {
+			w.Text += fmt.Sprintf("\n- … and %d more: %s", len(p.items)-fit, p.rest)
+		}
+	}
+	if n.More {
+		w.Text += "\n\n… and more: cadre task list, cadre msg inbox"
 	}
 	return w
 }
-
-// letter is what is told of a message: enough to know what it is about.
-func letter(m *cadre.MessageView) string {
-	text := quote.Item(m.Text)
-	if len(text) > most/3 {
-		text = cut(text, most/3) + " … (the rest: cadre msg inbox --all)"
-	}
-	return fmt.Sprintf("- from %s: %s", m.From, text)
-}
-
-// cut is so many bytes of a text.
-func cut(text string, n int) string { return strings.ToValidUTF8(text[:n], "") }
 
 func each[T any](items []T, line func(T) string) (out []string) {
 	for _, item := range items {

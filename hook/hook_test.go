@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -231,5 +232,43 @@ func TestAReasonToGoOnBringsAllThatHappened(t *testing.T) {
 			t.Errorf("it is told %q, %v, and not %q", got.Text, err, want)
 		}
 		must(t, lead, &cadre.MsgSend{To: "bob", Text: "hello"})
+	}
+}
+
+// What there is no room for is counted, with the command that shows it.
+func TestWhatDoesNotFitIsCounted(t *testing.T) {
+	lead, bob := team(t)
+	word, err := hook.Brief(t.Context(), lead)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := word.Cursor
+	operator := *lead
+	operator.Actor = cadre.Actor{Kind: cadre.ActorOperator, Name: "operator"}
+	const asks, tasks, ready = 9, 12, 30
+	for i := range asks {
+		must(t, bob, &cadre.AskFor{Kind: cadre.AskQuestion, Text: fmt.Sprintf("ask %d %s", i, strings.Repeat("why ", 300))})
+	}
+	for range tasks {
+		must(t, &operator, &cadre.TaskAdd{Subject: strings.Repeat("work ", 90), Owner: "team-lead"})
+	}
+	for range ready {
+		must(t, &operator, &cadre.TaskAdd{Subject: "for anyone"})
+	}
+	must(t, lead, &cadre.MsgAck{})
+	if word, err = hook.News(t.Context(), lead, start, 0, false); err != nil || len(word.Text) > 6000 {
+		t.Fatalf("%d bytes, %v", len(word.Text), err)
+	}
+	for rest, kind := range map[string]struct {
+		line string
+		n    int
+	}{"cadre ask list": {`- a\d+, question of bob: ask`, asks}, "cadre task list --owner team-lead": {`- \d+ \[ready\] work`, tasks}} {
+		shown := len(regexp.MustCompile(`(?m)^`+kind.line).FindAllString(word.Text, -1))
+		if more := fmt.Sprintf("\n- … and %d more: %s\n", kind.n-shown, rest); shown == kind.n || !strings.Contains(word.Text, more) {
+			t.Errorf("%d are shown, and %q is not said:\n%s", shown, more, word.Text)
+		}
+	}
+	if !strings.HasSuffix(word.Text, "… and more: cadre task list, cadre msg inbox") {
+		t.Errorf("nothing is said of what Sync had no room for: %s", word.Text)
 	}
 }
