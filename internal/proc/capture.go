@@ -2,6 +2,7 @@ package proc
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -17,11 +18,12 @@ const (
 	tailTold = 4 << 10
 )
 
-// capture writes a command's output to a file as it comes. Past the limit only the
-// end is kept, in memory until the output is over.
+// capture writes a command's output to a file as it comes; one that prints nothing
+// has none. Past the limit only the end is kept, in memory until the output is over.
 type capture struct {
-	file  *os.File
+	path  string
 	limit int64
+	file  *os.File // from the first output on
 	pipes sync.WaitGroup
 
 	mu    sync.Mutex
@@ -30,11 +32,6 @@ type capture struct {
 	err   error
 
 	printed *atomic.Int64 // counts what comes
-}
-
-func newCapture(path string, limit int64) (*capture, error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	return &capture{file: f, limit: limit}, err
 }
 
 // pipe gives what the command is to print into. Whoever wants its lines gets them.
@@ -100,6 +97,9 @@ func (c *cutter) flush() {
 func (c *capture) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.file == nil && c.err == nil {
+		c.file, c.err = os.OpenFile(c.path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	}
 	if room := c.limit - c.bytes; room > 0 && c.err == nil {
 		_, c.err = c.file.Write(p[:min(room, int64(len(p)))])
 	}
@@ -125,8 +125,8 @@ func (c *capture) finish(e Exit) Exit {
 		}
 	}
 	e.Bytes, e.Tail = c.bytes, strings.ToValidUTF8(string(c.last[max(0, len(c.last)-tailTold):]), "�")
-	if err := c.file.Close(); c.err == nil {
-		c.err = err
+	if c.file != nil {
+		c.err = cmp.Or(c.err, c.file.Close())
 	}
 	if c.err != nil {
 		e.Tail += fmt.Sprintf("\n[the output could not be kept: %v]", c.err)

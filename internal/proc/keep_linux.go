@@ -135,11 +135,7 @@ func (k *keeper) reap() {
 
 // run runs one command to its end, and ends what it leaves behind.
 func (k *keeper) run(c *Command) Exit {
-	out, err := newCapture(c.Output, c.Limit)
-	if err != nil {
-		return Exit{Error: err.Error()}
-	}
-	out.printed = &k.printed
+	out := &capture{path: c.Output, limit: c.Limit, printed: &k.printed}
 	ended, err := k.start(c, out)
 	if err != nil {
 		return out.finish(Exit{Error: err.Error()})

@@ -41,7 +41,7 @@ type Command struct {
 	Dir    string   `json:"dir"`
 	Env    []string `json:"env"`
 	Input  string   `json:"input,omitempty"` // what it reads from standard input
-	Output string   `json:"output"`          // the file that gets what it prints
+	Output string   `json:"output"`          // the file that gets what it prints, and is made then
 	Limit  int64    `json:"limit"`           // how much of that is kept, besides the end
 
 	// Each gets every line of standard output as it is printed, without those that

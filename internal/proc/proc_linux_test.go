@@ -85,7 +85,7 @@ func TestRunTellsHowItEnded(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", text, got, want)
 		}
 		data, err := os.ReadFile(c.Output)
-		if err != nil || string(data) != want.Tail {
+		if string(data) != want.Tail || (err != nil) != (want.Tail == "") {
 			t.Errorf("%s: kept %q, %v", text, data, err)
 		}
 	}
@@ -94,9 +94,9 @@ func TestRunTellsHowItEnded(t *testing.T) {
 	if got := run(t, k, c); !strings.Contains(got.Error, "missing") || got.OK() {
 		t.Errorf("in a folder that is not there: %+v", got)
 	}
-	c = line(t, "true")
+	c = line(t, "echo hello")
 	c.Output = filepath.Join(c.Dir, "missing", "output")
-	if got := run(t, k, c); !strings.Contains(got.Error, "missing") {
+	if got := run(t, k, c); !got.OK() || !strings.HasPrefix(got.Tail, "hello\n") || !strings.Contains(got.Tail, "could not be kept") {
 		t.Errorf("with nowhere to print: %+v", got)
 	}
 }
