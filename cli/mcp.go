@@ -75,7 +75,7 @@ func (p *program) mcp(ctx context.Context, f *mcpFlags) error {
 		return &coord.Session{Coord: c, Actor: a, Door: "mcp", Scope: scope, CWD: p.cwd}, err
 	}
 	if f.listen != "" {
-		c.Claim = coord.Claim{} // that of this process is none of its callers'
+		c.Claim, c.Bearers = coord.Claim{}, true // what this process has is none of its callers'
 		ready := func(url string) {
 			p.printf("%s\n", url)
 			_ = p.out.Flush() // whoever waits for it reads it

@@ -15,6 +15,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"strconv"
+	"sync"
 
 	"cadre"
 )
@@ -32,6 +33,9 @@ type Coord struct {
 	Runtime     Runtime     // nil: members cannot be run
 	Fresh       bool        // there was no state before this process came
 	Claim       Claim       // the work that this process is a part of
+	Bearers     bool        // callers send their token with each request
+
+	shown sync.Map // the hashes of tokens that callers showed, by what people call them
 }
 
 // Claim is one taking of a task. What a command says of its own task counts only for as

@@ -571,8 +571,8 @@ func TestCreatingDoesNotWaitForOthers(t *testing.T) {
 	dir := t.TempDir()
 	d := newDesk(t)
 	s := d.at(dir, nil)
-	busy := *d.Coord
-	s.Coord = &busy
+	busy := &coord.Coord{Store: d.Store, Now: d.Now}
+	s.Coord = busy
 	count := filepath.Join(dir, "count")
 	busy.Hooks = &coord.Hooks{Env: []string{"PATH=" + os.Getenv("PATH")}, Commands: map[coord.HookEvent][]coord.HookCommand{
 		coord.TaskCreated: {{Command: "echo asked >> " + count + "; while [ ! -e " + dir + "/go ]; do sleep 0.01; done", Timeout: 10 * time.Second}},

@@ -114,11 +114,12 @@ func TestATokenThatIsRevokedEndsWhatWaits(t *testing.T) {
 				create.Expires = 20 * time.Millisecond
 			}
 			issued := must[*coord.Issued](t, lead, create)
-			actor, err := d.Bearer(context.Background(), issued.Token)
-			if err != nil {
+			s := &coord.Session{Coord: &coord.Coord{Store: d.Store, Now: d.Now}, Scope: "docs"}
+			var err error
+			if s.Actor, err = s.Bearer(context.Background(), issued.Token); err != nil {
 				t.Fatal(err)
 			}
-			s := &coord.Session{Coord: &coord.Coord{Store: d.Store, Now: func() cadre.Time { return cadre.Time{Wall: time.Now()} }}, Actor: actor, Scope: "docs"}
+			s.Now = func() cadre.Time { return cadre.Time{Wall: time.Now()} }
 			if name == "expired" {
 				s.Now = func() cadre.Time { return cadre.Time{Wall: d.now.Wall.Add(time.Since(begun))} }
 			}

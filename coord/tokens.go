@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -22,15 +23,8 @@ func TokenHash(token string) string {
 // byToken is whom a token was issued for.
 func (c *Coord) byToken(ctx context.Context, token string) (actor cadre.Actor, err error) {
 	err = c.Store.View(ctx, cadre.Host, func(snap cadre.Snap) error {
-		o, err := snap.Get(cadre.Ref{Kind: cadre.KindToken, ID: TokenHash(token)})
+		t, err := c.token(snap, TokenHash(token))
 		if err != nil {
-			return err
-		}
-		t, ok := o.(*cadre.Token)
-		if !ok {
-			return cadre.Refuse(cadre.RuleRead, "unset CADRE_TOKEN", "the token in CADRE_TOKEN is not valid here")
-		}
-		if err := c.worth(t); err != nil {
 			return err
 		}
 		switch t.Role {
@@ -42,39 +36,58 @@ func (c *Coord) byToken(ctx context.Context, token string) (actor cadre.Actor, e
 			actor = cadre.Actor{Kind: cadre.ActorMember, Name: t.Member, Scope: t.Scope, Role: t.Role, Joined: t.Joined, Proof: cadre.ProofToken}
 		}
 		actor.Token = t.ID
+		c.shown.Store(t.ID, t.Hash)
 		return nil
 	})
 	return actor, err
 }
 
-// worth refuses a token that was valid once.
-func (c *Coord) worth(t *cadre.Token) error {
+// token is a token that is worth something.
+func (c *Coord) token(snap cadre.Snap, hash string) (*cadre.Token, error) {
+	o, err := snap.Get(cadre.Ref{Kind: cadre.KindToken, ID: hash})
+	if err != nil {
+		return nil, err
+	}
+	in, hint := "CADRE_TOKEN", "unset CADRE_TOKEN"
+	if c.Bearers {
+		in, hint = "the Authorization header", "send another: Authorization: Bearer TOKEN"
+	}
+	t, ok := o.(*cadre.Token)
+	if !ok {
+		return nil, cadre.Refuse(cadre.RuleRead, hint, "the token in %s is not valid here", in)
+	}
 	switch t.State(c.Now().Wall) {
 	case cadre.TokenRevoked:
-		return cadre.Refuse(cadre.RuleRead, "unset CADRE_TOKEN", "the token in CADRE_TOKEN (%s) was revoked on %s", t.ID, t.RevokedAt.Format(time.RFC3339))
+		return nil, cadre.Refuse(cadre.RuleRead, hint, "the token in %s (%s) was revoked on %s", in, t.ID, t.RevokedAt.Format(time.RFC3339))
 	case cadre.TokenExpired:
-		return cadre.Refuse(cadre.RuleRead, "unset CADRE_TOKEN", "the token in CADRE_TOKEN (%s) expired on %s", t.ID, t.ExpiresAt.Format(time.RFC3339))
+		return nil, cadre.Refuse(cadre.RuleRead, hint, "the token in %s (%s) expired on %s", in, t.ID, t.ExpiresAt.Format(time.RFC3339))
 	}
-	return nil
+	return t, nil
 }
 
 // stillValid refuses a caller that came with a token and waited until it was worth
 // nothing any more.
 func (s *Session) stillValid(ctx context.Context) error {
+	_, err := s.tokenLasts(ctx)
+	return err
+}
+
+// tokenLasts is how long the caller's token is valid, at most an hour: then one looks
+// again.
+func (s *Session) tokenLasts(ctx context.Context) (lasts time.Duration, err error) {
+	lasts = time.Hour
 	if s.Actor.Token == "" {
-		return nil
+		return lasts, nil
 	}
-	return s.Store.View(ctx, cadre.Host, func(snap cadre.Snap) error {
-		for t, err := range snap.Tokens() {
-			if err != nil {
-				return err
-			}
-			if t.ID == s.Actor.Token {
-				return s.worth(t)
-			}
+	hash, _ := s.shown.Load(s.Actor.Token)
+	err = s.Store.View(ctx, cadre.Host, func(snap cadre.Snap) error {
+		t, err := s.token(snap, fmt.Sprint(hash))
+		if err == nil && t.ExpiresAt != nil {
+			lasts = min(lasts, max(0, t.ExpiresAt.Sub(s.Now().Wall))+time.Millisecond)
 		}
-		return nil
+		return err
 	})
+	return lasts, err
 }
 
 // Bearer is whom a token was issued for, for a door whose callers send theirs.
@@ -105,14 +118,15 @@ func (s *Session) watchToken(ctx context.Context, cancel context.CancelCauseFunc
 			head = snap.Head()
 			return nil
 		})
+		var lasts time.Duration
 		if err == nil {
-			err = s.stillValid(ctx)
+			lasts, err = s.tokenLasts(ctx)
 		}
 		if err != nil {
 			cancel(err)
 			return
 		}
-		limited, stop := context.WithTimeout(ctx, s.tokenLasts(ctx))
+		limited, stop := context.WithTimeout(ctx, lasts)
 		for _, err := range s.Store.Events(limited, cadre.Host, head, true) {
 			if _, ended := errors.AsType[*cadre.EpochError](err); err != nil && !ended && limited.Err() == nil {
 				cancel(err)
@@ -121,21 +135,6 @@ func (s *Session) watchToken(ctx context.Context, cancel context.CancelCauseFunc
 		}
 		stop()
 	}
-}
-
-// tokenLasts is how long the caller's token is valid, at most an hour: then one looks
-// again.
-func (s *Session) tokenLasts(ctx context.Context) time.Duration {
-	lasts := time.Hour
-	_ = s.Store.View(ctx, cadre.Host, func(snap cadre.Snap) error {
-		for t, err := range snap.Tokens() {
-			if err == nil && t.ID == s.Actor.Token && t.ExpiresAt != nil {
-				lasts = min(lasts, max(0, t.ExpiresAt.Sub(s.Now().Wall))+time.Millisecond)
-			}
-		}
-		return nil
-	})
-	return lasts
 }
 
 // TokenCreate issues a token for one role: the operator's, a team's lead's, a

@@ -2,11 +2,15 @@ package coord_test
 
 import (
 	"context"
+	"iter"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"cadre"
 	"cadre/coord"
+	"cadre/memstore"
 )
 
 // person is the operator at a terminal.
@@ -95,5 +99,79 @@ func TestRevokingEndsWhatWaits(t *testing.T) {
 		if e := cadre.AsError(got); e == nil || e.Rule != cadre.RuleRead {
 			t.Errorf("it ended with %v", got)
 		}
+	}
+}
+
+// TestATokenThatIsNotThereIsWorthNothing: a log that lost events may have lost it, or
+// that it was revoked.
+func TestATokenThatIsNotThereIsWorthNothing(t *testing.T) {
+	d := newDesk(t)
+	s := d.holder(must[*coord.Issued](t, d.person("/p"), &coord.TokenCreate{Role: cadre.RoleOperator}))
+	must[[]*cadre.TaskView](t, s, &cadre.TaskList{})
+	s.Store = memstore.New()
+	refused(t, cadre.RuleRead, s, &cadre.TaskList{})
+}
+
+// TestATokensOwnerIsToldWhereItIs: in the environment, or in the header of each request.
+func TestATokensOwnerIsToldWhereItIs(t *testing.T) {
+	d := newDesk(t)
+	for bearers, part := range map[bool]string{false: "CADRE_TOKEN", true: "Authorization"} {
+		d.Bearers = bearers
+		_, err := d.Bearer(context.Background(), "made-up")
+		if e := cadre.AsError(err); e == nil || !strings.Contains(e.Message, part) || !strings.Contains(e.Hint, part) {
+			t.Errorf("it is told %v", err)
+		}
+	}
+}
+
+// counting counts the tokens that a store hands out.
+type counting struct {
+	cadre.Store
+	n atomic.Int64
+}
+
+func (c *counting) View(ctx context.Context, scope cadre.Scope, show func(cadre.Snap) error) error {
+	return c.Store.View(ctx, scope, func(snap cadre.Snap) error { return show(cadre.Snap{Source: countingSource{snap.Source, &c.n}}) })
+}
+
+type countingSource struct {
+	cadre.Source
+	n *atomic.Int64
+}
+
+func (c countingSource) Scan(i cadre.Index, prefix, after string) iter.Seq2[cadre.Object, error] {
+	return func(yield func(cadre.Object, error) bool) {
+		for o, err := range c.Source.Scan(i, prefix, after) {
+			if _, ok := o.(*cadre.Token); ok {
+				c.n.Add(1)
+			}
+			if !yield(o, err) {
+				return
+			}
+		}
+	}
+}
+
+// TestACallerCostsNoLookAtTheTokensOfOthers, however many there are.
+func TestACallerCostsNoLookAtTheTokensOfOthers(t *testing.T) {
+	d := newDesk(t)
+	boss := d.person("/p")
+	for range 20 {
+		must[*coord.Issued](t, boss, &coord.TokenCreate{Role: cadre.RoleReadOnly, Everywhere: true})
+	}
+	s := d.holder(must[*coord.Issued](t, boss, &coord.TokenCreate{Role: cadre.RoleOperator}))
+	counts := &counting{Store: d.Store}
+	s.Store = counts
+	must[[]*cadre.TaskView](t, s, &cadre.TaskList{})
+	ctx, stop := s.WhileValid(context.Background())
+	must[*coord.Issued](t, boss, &coord.TokenCreate{Role: cadre.RoleReadOnly, Everywhere: true})
+	stop()
+	<-ctx.Done()
+	if n := counts.n.Load(); n != 0 {
+		t.Errorf("%d tokens were looked at", n)
+	}
+	all := must[[]*coord.TokenView](t, s, &coord.TokenList{})
+	if n := counts.n.Load(); n != int64(len(all)) {
+		t.Errorf("%d tokens are listed, and %d were counted", len(all), n)
 	}
 }
