@@ -7,13 +7,11 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"cadre"
@@ -85,22 +83,13 @@ func (c *connection) listCursor(id cadre.TaskID) string {
 	return string(c.session().Scope) + ":" + string(id)
 }
 
-// call carries out one call of a tool. A panic is told like any other failure, and ends
-// no other call.
-func (c *connection) call(ctx context.Context, t *tool, req *mcp.CallToolRequest) (result *mcp.CallToolResult, err error) {
-	c.server.busy.Add(1)
-	defer c.server.busy.Done()
+// call carries out one call of a tool.
+func (c *connection) call(ctx context.Context, t *tool, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	ctx, stop := c.alive(ctx, req)
 	defer stop()
 	s := c.session()
-	defer func() {
-		if r := recover(); r != nil {
-			c.server.Log.Error("a mistake in the program", "tool", t.name, "panic", r, "stack", string(debug.Stack()))
-			result, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "a mistake in the program: report it with what the server wrote to its log"}
-		}
-	}()
 	form := t.newForm()
-	err = t.decode(form, req.Params.Arguments)
+	err := t.decode(form, req.Params.Arguments)
 	if err == nil {
 		err = c.prepare(ctx, s, form)
 	}

@@ -36,17 +36,33 @@ func (srv *Server) Handler(ctx context.Context, caller func(context.Context, str
 		return versions
 	}, &mcp.StreamableHTTPOptions{Logger: slog.New(slog.DiscardHandler), MaxRequestBodyBytes: maxRequest, SessionTimeout: idle})
 
+	visitors := &visitors{of: map[string][]*visit{}}
 	sessions := func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodPost || r.Header.Get("Mcp-Session-Id") != "" {
+		info := auth.TokenInfoFromContext(r.Context())
+		id := r.Header.Get("Mcp-Session-Id")
+		if r.Method != http.MethodPost && id == "" {
+			streams.ServeHTTP(w, r) // says what is missing
+			return
+		}
+		visit, err := visitors.enter(info.UserID, id)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusTooManyRequests)
+			return
+		}
+		if id != "" {
 			streams.ServeHTTP(w, r)
+			if visit != nil {
+				visitors.answered(visit, nil)
+			}
 			return
 		}
 		srv.busy.Add(1)
 		defer srv.busy.Done()
-		info := auth.TokenInfoFromContext(r.Context())
 		s := &slot{server: srv, ctx: ctx, s: info.Extra[sessionKey].(*coord.Session)}
 		streams.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), connectionKey{}, s)))
-		s.forget()
+		client := s.client()
+		visitors.answered(visit, client)
+		s.forget(client, func() { visitors.left(info.UserID, visit) })
 	}
 	verify := func(ctx context.Context, token string, r *http.Request) (*auth.TokenInfo, error) {
 		s, err := caller(ctx, token)
@@ -80,21 +96,29 @@ func (s *slot) connection() *connection {
 	return s.c
 }
 
-// forget ends what was made for a request that began no connection, and sees to the
-// end of one that did.
-func (s *slot) forget() {
+// client is the session that a request began; nil where it began none.
+func (s *slot) client() *mcp.ServerSession {
 	if s.c == nil {
-		return
+		return nil
 	}
 	s.c.mu.Lock()
-	client := s.c.client
-	s.c.mu.Unlock()
+	defer s.c.mu.Unlock()
+	return s.c.client
+}
+
+// forget ends what was made for a request that began no session, and sees to the end of
+// one that did.
+func (s *slot) forget(client *mcp.ServerSession, gone func()) {
 	if client == nil {
-		s.c.end()
+		gone()
+		if s.c != nil {
+			s.c.end()
+		}
 		return
 	}
 	s.server.busy.Go(func() {
 		_ = client.Wait()
+		gone()
 		s.c.leave()
 		s.c.end()
 	})
@@ -145,7 +169,7 @@ func (srv *Server) Listen(ctx context.Context, address string, ready func(url st
 	if err != nil {
 		return cadre.Fault(err, "cadre mcp --listen 127.0.0.1:0", "listening on %s", address)
 	}
-	server := &http.Server{Handler: srv.Handler(ctx, caller), ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{Handler: srv.Handler(ctx, caller), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
 	defer srv.busy.Wait()
 	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
 	ready("http://" + listener.Addr().String() + "/mcp")

@@ -2,11 +2,14 @@ package mcpserver
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
+	"runtime/debug"
 	"strings"
 	"sync"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"cadre"
@@ -28,11 +31,14 @@ type Server struct {
 	tools []*tool
 	specs []*mcp.Tool    // what tools/list says, in the same order
 	busy  sync.WaitGroup // everything that looks at the store
+
+	mu    sync.Mutex
+	calls map[string]int // requests that are being answered, by the token of their caller
 }
 
 // New makes a server of the tier's tools.
 func New(o Options) *Server {
-	s := &Server{Options: o, tools: toolsOf(o.Tier)}
+	s := &Server{Options: o, tools: toolsOf(o.Tier), calls: map[string]int{}}
 	for _, t := range s.tools {
 		s.specs = append(s.specs, t.spec())
 	}
@@ -70,7 +76,7 @@ func (srv *Server) connect(ctx context.Context, s *coord.Session) *connection {
 			Tools:   &mcp.ToolCapabilities{}, Prompts: &mcp.PromptCapabilities{}, Resources: &mcp.ResourceCapabilities{Subscribe: true},
 		},
 	})
-	c.mcp.AddReceivingMiddleware(c.greet)
+	c.mcp.AddReceivingMiddleware(c.greet, c.bounded)
 	for i, t := range srv.tools {
 		c.mcp.AddTool(srv.specs[i], func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			return c.call(ctx, t, req)
@@ -106,6 +112,48 @@ func (c *connection) greet(next mcp.MethodHandler) mcp.MethodHandler {
 		return result, err
 	}
 }
+
+// listens is the request by which clients of newer versions of the protocol subscribe. It
+// lasts as long as the subscription does.
+const listens = "subscriptions/listen"
+
+// bounded refuses a request of somebody who has too many that are not answered yet. One
+// that failed in the middle is told like any other failure, and ends no other.
+func (c *connection) bounded(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (result mcp.Result, err error) {
+		srv, kind, most := c.server, c.session().Actor.Token, mostCalls
+		if method == listens {
+			kind, most = kind+" "+method, mostWatched
+		} else {
+			srv.busy.Add(1)
+			defer srv.busy.Done()
+		}
+		srv.mu.Lock()
+		srv.calls[kind]++
+		n := srv.calls[kind]
+		srv.mu.Unlock()
+		defer func() {
+			srv.mu.Lock()
+			defer srv.mu.Unlock()
+			if srv.calls[kind]--; srv.calls[kind] == 0 {
+				delete(srv.calls, kind)
+			}
+		}()
+		if n > most && !strings.HasPrefix(method, "notifications/") {
+			return nil, &jsonrpc.Error{Code: codeBusy, Message: fmt.Sprintf("%d requests of yours are not answered yet: wait for some of them first", most)}
+		}
+		defer func() {
+			if r := recover(); r != nil {
+				srv.Log.Error("a mistake in the program", "method", method, "panic", r, "stack", string(debug.Stack()))
+				result, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "a mistake in the program: report it with what the server wrote to its log"}
+			}
+		}()
+		return next(ctx, method, req)
+	}
+}
+
+// codeBusy is an error of the protocol that it leaves to servers.
+const codeBusy = -32000
 
 // began names a guest after its program, and waits for the end.
 func (c *connection) began(client *mcp.ServerSession, program *mcp.Implementation) {

@@ -206,7 +206,7 @@ func data(t testing.TB, r *mcp.CallToolResult) string {
 type raw struct {
 	in  io.WriteCloser
 	out *json.Decoder
-	cmd *exec.Cmd
+	cmd *exec.Cmd // nil for one in this process
 }
 
 func (w *world) raw(token string) *raw {
