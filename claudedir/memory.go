@@ -3,6 +3,7 @@ package claudedir
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -57,9 +58,9 @@ type memory struct {
 // slot is one file as it looked when it was last the same on both sides.
 type slot struct {
 	swapfile.Stamp
-	Saw  int64    `json:"saw"`  // when it was looked at
-	Hash [16]byte `json:"hash"` // of its content
-	Mark mark     `json:"mark"`
+	Saw  int64    // when it was looked at
+	Hash [16]byte // of its content
+	Mark mark
 }
 
 // mark says what a slot knows besides.
@@ -114,6 +115,22 @@ func decodeSlot(b []byte) slot {
 		Stamp: swapfile.Stamp{Ino: at(0), Size: int64(at(1)), MTime: int64(at(2)), CTime: int64(at(3))},
 		Saw:   int64(at(4)), Mark: mark(at(5)), Hash: [16]byte(b[48:64]),
 	}
+}
+
+// MarshalText writes a slot as one word: a team has many, and every command reads them.
+func (s slot) MarshalText() ([]byte, error) {
+	return base64.RawStdEncoding.AppendEncode(nil, s.encode()), nil
+}
+
+func (s *slot) UnmarshalText(text []byte) error {
+	b, err := base64.RawStdEncoding.DecodeString(string(text))
+	if err == nil && len(b) != slotSize {
+		err = fmt.Errorf("%d bytes of %d", len(b), slotSize)
+	}
+	if err == nil {
+		*s = decodeSlot(b)
+	}
+	return err
 }
 
 // loadMemory reads what is remembered of a scope; nothing, where there is nothing
