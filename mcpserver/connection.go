@@ -35,6 +35,7 @@ type connection struct {
 	whole    map[cadre.Scope]bool   // it was shown all that was unread then
 	watching map[string]bool        // resources it subscribed to
 	watches  sync.Once              // somebody follows what it subscribed to
+	posed    sync.Once              // the lead was told that it tried to be somebody else
 	moved    context.CancelFunc     // ends what follows the list that it worked on
 }
 
@@ -233,7 +234,7 @@ func (c *connection) reply(ctx context.Context, text string, data object) *mcp.C
 // refused tells why not and what to do. Nothing to do within the time is no error.
 func (c *connection) refused(ctx context.Context, s *coord.Session, t *tool, err error) *mcp.CallToolResult {
 	if p, ok := errors.AsType[posed](err); ok {
-		s.Posed(ctx, s.Actor.Name, fmt.Sprintf("called %s with %q to be somebody or somewhere else", t.name, clip(p.param)))
+		c.posed.Do(func() { s.Posed(ctx, s.Actor.Name, "called tools with parameters that say who it is or where it belongs") })
 		err = cadre.Refuse(cadre.RuleRead, "", "this connection is %s in %s, known by its %s; no parameter changes that: leave %q out", s.Actor, s.Scope, s.Actor.Proof, clip(p.param))
 	}
 	e := *cadre.AsError(err)

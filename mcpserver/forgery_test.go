@@ -127,6 +127,33 @@ func TestNoCallIsSomebodyElse(t *testing.T) {
 	}
 }
 
+// TestTheLeadIsToldOnceOfForgeries: however often and in however many ways somebody tries,
+// the log has every one, and the lead one letter, also after it read that.
+func TestTheLeadIsToldOnceOfForgeries(t *testing.T) {
+	w := newWorld(t)
+	reader := w.connect("reader", "pipe", nil)
+	tries := 0
+	for range 2 {
+		for _, tool := range []string{"TaskList", "TaskGet", "Sync"} {
+			for _, name := range []string{"scope", "scope_", "s_cope", "as", "from", "Role"} {
+				w.refusedAs(reader, tool, fmt.Sprintf(`{%q:"x"}`, name), true)
+				tries++
+			}
+		}
+		w.cadre("msg", "ack")
+	}
+	w.logged("TaskList", tries/3)
+	again := w.connect("reader", "pipe", nil)
+	w.refusedAs(again, "TaskList", `{"scope":"web"}`, true)
+	var mail []struct{ Text string }
+	if err := json.Unmarshal([]byte(w.cadre("msg", "inbox", "--all", "--json")), &mail); err != nil {
+		t.Fatal(err)
+	}
+	if len(mail) != 2 || !strings.Contains(mail[0].Text, "a read-only token called tools with parameters that say who it is") {
+		t.Errorf("the lead of two connections that forged has %d letters: %v", len(mail), mail)
+	}
+}
+
 // tools lists the server's tools.
 func tools(t *testing.T, s *mcp.ClientSession) []*mcp.Tool {
 	t.Helper()
