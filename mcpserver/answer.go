@@ -47,7 +47,7 @@ func linesOf(tasks []*cadre.TaskView) []taskLine {
 func (l taskLine) String() string {
 	s := fmt.Sprintf("#%s [%s] %s", l.ID, l.Status, oneLine(l.Subject))
 	if l.Owner != "" {
-		s += " (" + l.Owner + ")"
+		s += " (" + oneLine(l.Owner) + ")"
 	}
 	if len(l.BlockedBy) > 0 {
 		s += " [blocked by " + hashes(l.BlockedBy) + "]"
@@ -63,7 +63,8 @@ func hashes(ids []cadre.TaskID) string {
 	return strings.Join(words, ", ")
 }
 
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+// oneLine is what somebody wrote, as a part of a line.
+func oneLine(s string) string { return quote.Text(strings.Join(strings.Fields(s), " ")) }
 
 // letter is a message as an agent needs it.
 type letter struct {
@@ -118,15 +119,15 @@ func requestsOf(asks []*cadre.Ask) []request {
 	return out
 }
 
-// fullTask is a task as TaskGet writes it.
+// fullTask is a task as TaskGet writes it. What others wrote in it keeps to its own item.
 func fullTask(t *cadre.TaskView) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Task #%s: %s\nStatus: %s\n", t.ID, oneLine(t.Subject), t.Status)
 	if t.Owner != "" {
-		fmt.Fprintf(&b, "Owner: %s\n", t.Owner)
+		fmt.Fprintf(&b, "Owner: %s\n", oneLine(t.Owner))
 	}
 	if t.Description != "" {
-		fmt.Fprintf(&b, "Description: %s\n", t.Description)
+		fmt.Fprintf(&b, "Description: %s\n", quote.Item(t.Description))
 	}
 	if len(t.BlockedBy) > 0 {
 		fmt.Fprintf(&b, "Blocked by: %s\n", hashes(t.BlockedBy))
@@ -135,10 +136,10 @@ func fullTask(t *cadre.TaskView) string {
 		fmt.Fprintf(&b, "Blocks: %s\n", hashes(t.Blocks))
 	}
 	if t.Result != nil {
-		fmt.Fprintf(&b, "Result: %s\n", t.Result.Summary)
+		fmt.Fprintf(&b, "Result: %s\n", quote.Item(t.Result.Summary))
 	}
 	for _, c := range t.Comments {
-		fmt.Fprintf(&b, "Comment by %s: %s\n", c.Author, c.Content)
+		fmt.Fprintf(&b, "Comment by %s: %s\n", oneLine(c.Author), quote.Item(c.Content))
 	}
 	return strings.TrimRight(b.String(), "\n")
 }
@@ -316,7 +317,7 @@ func (c *connection) presentSync(v *coord.Synced) (string, object) {
 }
 
 func (r request) String() string {
-	s := fmt.Sprintf("%s %s of %s", r.ID, r.Kind, r.From)
+	s := fmt.Sprintf("%s %s of %s", r.ID, r.Kind, oneLine(r.From))
 	if r.State != cadre.AskOpen {
 		s += " (" + string(r.State) + ")"
 	}

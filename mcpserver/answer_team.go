@@ -26,7 +26,7 @@ func memberOf(m *cadre.MemberView) memberLine {
 }
 
 func (l memberLine) String() string {
-	s := fmt.Sprintf("%s (%s): %s", l.Name, l.Role, l.State)
+	s := fmt.Sprintf("%s (%s): %s", oneLine(l.Name), l.Role, l.State)
 	if l.Evidence != "" {
 		s += ", " + oneLine(l.Evidence)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"cadre"
 	"cadre/coord"
+	"cadre/internal/quote"
 )
 
 // connection is one client for as long as it is connected: who it is, which never
@@ -234,7 +235,9 @@ func (c *connection) reply(ctx context.Context, text string, data object) *mcp.C
 // refused tells why not and what to do. Nothing to do within the time is no error.
 func (c *connection) refused(ctx context.Context, s *coord.Session, t *tool, err error) *mcp.CallToolResult {
 	if p, ok := errors.AsType[posed](err); ok {
-		c.posed.Do(func() { s.Posed(ctx, s.Actor.Name, "called tools with parameters that say who it is or where it belongs") })
+		c.posed.Do(func() {
+			s.Posed(ctx, s.Actor.Name, "called tools with parameters that say who it is or where it belongs")
+		})
 		err = cadre.Refuse(cadre.RuleRead, "", "this connection is %s in %s, known by its %s; no parameter changes that: leave %q out", s.Actor, s.Scope, s.Actor.Proof, clip(p.param))
 	}
 	e := *cadre.AsError(err)
@@ -244,9 +247,9 @@ func (c *connection) refused(ctx context.Context, s *coord.Session, t *tool, err
 		c.tell(ctx, fmt.Sprintf("%s was refused: %s", t.name, e.Message))
 	}
 	if e.Rule == cadre.RuleNothing || e.Rule == cadre.RuleTime {
-		return c.reply(ctx, e.Message, object{"task": nil, "reason": e.Message})
+		return c.reply(ctx, quote.Item(e.Message), object{"task": nil, "reason": e.Message})
 	}
-	text := e.Message
+	text := quote.Item(e.Message)
 	if e.Hint != "" {
 		text += "\nTry: " + e.Hint
 	}
