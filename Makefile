@@ -45,10 +45,11 @@ soak: needs $(BIN) ## the long tests with their full counts, and 60 s of fuzzing
 	@scripts/fuzz 60s
 
 .PHONY: test-realclient
-test-realclient: $(BIN) ## the tests beside the real Claude Code and Codex; installs them from npm
+test-realclient: $(BIN) ## the tests beside the real Claude Code, Codex and Gemini CLI; installs them from npm
 	@scripts/need nodejs tmux iproute2
 	@scripts/claude-code 2.1.50 2.1.325
 	@scripts/codex 0.166.0
+	@scripts/gemini 0.61.0
 	go vet -tags realclient ./realclient
 	@scripts/offline go test -tags realclient -count=1 -timeout 20m -v ./realclient
 

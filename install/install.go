@@ -62,7 +62,7 @@ var Tools = []Tool{
 		&file{inDir("CLAUDE_CONFIG_DIR", ".claude", "settings.json"), ".claude/settings.json", claudeHooks{}},
 	},
 	{"codex", "Codex", file{inDir("CODEX_HOME", ".codex", "config.toml"), ".codex/config.toml", table{}}, nil},
-	{"gemini", "Gemini CLI", file{inDir("", ".gemini", "settings.json"), ".gemini/settings.json", entry{"mcpServers", plainServer}}, nil},
+	{"gemini", "Gemini CLI", file{inDir("GEMINI_CLI_HOME", "", ".gemini/settings.json"), ".gemini/settings.json", entry{"mcpServers", geminiServer}}, nil},
 	{"cursor", "Cursor", file{nil, ".cursor/mcp.json", entry{"mcpServers", plainServer}}, nil},
 	{"vscode", "VS Code", file{nil, ".vscode/mcp.json", entry{"servers", typedServer}}, nil},
 	{"opencode", "opencode", file{nil, "opencode.json", entry{"mcp", opencodeServer}}, nil},

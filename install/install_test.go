@@ -183,8 +183,8 @@ func TestWhoeverWritesMeanwhileWins(t *testing.T) {
 
 func TestFoldersThatProgramsAreTold(t *testing.T) {
 	p := place(t)
-	p.Env = map[string]string{"CLAUDE_CONFIG_DIR": filepath.Join(p.Home, "c"), "CODEX_HOME": filepath.Join(p.Home, "x")}
-	for tool, want := range map[string][]string{"claude": {"c/.claude.json", "c/settings.json"}, "codex": {"x/config.toml"}, "gemini": {".gemini/settings.json"}} {
+	p.Env = map[string]string{"CLAUDE_CONFIG_DIR": filepath.Join(p.Home, "c"), "CODEX_HOME": filepath.Join(p.Home, "x"), "GEMINI_CLI_HOME": filepath.Join(p.Home, "g")}
+	for tool, want := range map[string][]string{"claude": {"c/.claude.json", "c/settings.json"}, "codex": {"x/config.toml"}, "gemini": {"g/.gemini/settings.json"}} {
 		found, _ := Find(tool)
 		changes, err := found.Plan(p, Wish{Hooks: true})
 		var paths []string

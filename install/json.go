@@ -35,6 +35,15 @@ func claudeServer(command string) any {
 	}{server: server{"stdio", command, serve}}
 }
 
+// geminiServer has the caller's token passed: Gemini CLI keeps from its servers what is
+// called like a secret.
+func geminiServer(command string) any {
+	return struct {
+		server
+		Env map[string]string `json:"env"`
+	}{server{"", command, serve}, map[string]string{"CADRE_TOKEN": "$CADRE_TOKEN"}}
+}
+
 func opencodeServer(command string) any {
 	return struct {
 		Type    string   `json:"type"`

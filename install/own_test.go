@@ -135,8 +135,11 @@ func TestWhatItsUserChangedStays(t *testing.T) {
 			"[mcp_servers.cadre]\nargs = [\"mcp\", \"--tools\", \"team\"]\ncommand = \"cadre\"\nenabled = true\n", "enabled",
 		},
 		{
+			"codex", ".codex/config.toml", "[mcp_servers.cadre]\ncommand = \"cadre\"\nargs = [\"mcp\", \"--tools\", \"team\"]\nenv_vars = [\"MINE\"]\n", "", "env_vars",
+		},
+		{
 			"codex", ".codex/config.toml", "[mcp_servers.cadre]\nurl = \"http://127.0.0.1:7333/mcp\"\n",
-			"[mcp_servers.cadre]\ncommand = \"cadre\"\nargs = [\"mcp\", \"--tools\", \"team\"]\n", "",
+			"[mcp_servers.cadre]\ncommand = \"cadre\"\nargs = [\"mcp\", \"--tools\", \"team\"]\nenv_vars = [" + tomlList(passed) + "]\n", "",
 		},
 	} {
 		c := planned(t, tt.tool, tt.path, tt.text, Wish{Hooks: tt.tool == "claude"})

@@ -19,6 +19,13 @@ func pattern(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }
 
+// passed are the variables that say where the state is and who calls. Codex passes none
+// of its own to a server, but for those that it is told.
+var passed = []string{
+	"CADRE_CLAUDE", "CADRE_FENCE", "CADRE_SCOPE", "CADRE_SESSION", "CADRE_STATE_DIR", "CADRE_TASK", "CADRE_TOKEN",
+	"CLAUDE_CONFIG_DIR", "XDG_CACHE_HOME", "XDG_STATE_HOME",
+}
+
 // ours is the table as it is written, and what else belongs to it: everything up to
 // the next table. What it is called behind our name is the table of one of its keys.
 var ours = pattern(`(?m)^[ \t]*\[[ \t]*mcp_servers[ \t]*\.[ \t]*(?:cadre|"cadre"|'cadre')[ \t]*(?:\.[ \t]*([^\]\n]*?)[ \t]*)?\][^\n]*\n?(?:[ \t\r]*(?:[^\[\s][^\n]*)?\n)*(?:[ \t]*[^\[\s][^\n]*\z)?`)
@@ -47,7 +54,7 @@ func (table) add(text []byte, command string) ([]byte, []string, error) {
 	if len(rest) > 0 {
 		rest = append(rest, end...)
 	}
-	want := fmt.Sprintf("[mcp_servers.%s]\ncommand = %s\nargs = [%s]\n", name, tomlString(command), tomlList(serve))
+	want := fmt.Sprintf("[mcp_servers.%s]\ncommand = %s\nargs = [%s]\nenv_vars = [%s]\n", name, tomlString(command), tomlList(serve), tomlList(passed))
 	return append(rest, strings.ReplaceAll(want, "\n", end)...), nil, nil
 }
 
@@ -116,7 +123,8 @@ func mendTable(text []byte, found []part, command string) (_ []byte, kept []stri
 	for _, k := range key().FindAllSubmatchIndex(plain[t.start:t.end], -1) {
 		name := string(plain[t.start+k[2] : t.start+k[3]])
 		at[name] = t.start + k[1]
-		if name != "command" && name != "args" {
+		vars, _ := tomlArgs(text[at[name]:t.end])
+		if name != "command" && name != "args" && (name != "env_vars" || !slices.Equal(vars, passed)) {
 			kept = append(kept, name)
 		}
 	}

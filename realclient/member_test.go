@@ -25,12 +25,22 @@ func TestMemberOfClaude(t *testing.T) {
 // not be known by its parents.
 func TestMemberOfCodex(t *testing.T) {
 	m := newMachine(t, november)
+	program := m.codexHome()
+	m.more = append(m.more, "PATH="+filepath.Dir(program)+":"+os.Getenv("PATH"))
+	m.worksAsMember("codex", "danger-full-access", func(ann *talk, command string) string {
+		return ann.use("exec_command", object{"cmd": filepath.Dir(cadre) + "/" + command}) // its shell is a login shell, with a path of its own
+	})
+}
+
+// codexHome gives Codex settings in which it finds its model, and says where Codex is.
+func (m *machine) codexHome() (program string) {
+	m.Helper()
 	program, err := filepath.Abs(filepath.Join("..", ".tools", "codex", "0.166.0", "node_modules", ".bin", "codex"))
 	if err != nil {
-		t.Fatal(err)
+		m.Fatal(err)
 	}
 	if _, err := os.Stat(program); err != nil {
-		t.Fatalf("%v: make test-realclient installs it", err)
+		m.Fatalf("%v: make test-realclient installs it", err)
 	}
 	config := `model = "made-up"
 model_provider = "test"
@@ -44,15 +54,13 @@ wire_api = "responses"
 env_key = "TEST_KEY"
 `
 	if err := os.Mkdir(m.path("codex"), 0o700); err != nil {
-		t.Fatal(err)
+		m.Fatal(err)
 	}
 	if err := os.WriteFile(m.path("codex", "config.toml"), []byte(config), 0o600); err != nil {
-		t.Fatal(err)
+		m.Fatal(err)
 	}
-	m.more = []string{"CODEX_HOME=" + m.path("codex"), "TEST_KEY=dummy", "PATH=" + filepath.Dir(program) + ":" + os.Getenv("PATH")}
-	m.worksAsMember("codex", "danger-full-access", func(ann *talk, command string) string {
-		return ann.use("exec_command", object{"cmd": filepath.Dir(cadre) + "/" + command}) // its shell is a login shell, with a path of its own
-	})
+	m.more = []string{"CODEX_HOME=" + m.path("codex"), "TEST_KEY=dummy"}
+	return program
 }
 
 // worksAsMember spawns ann and plays her model.

@@ -38,6 +38,7 @@ func newModel(t testing.TB) *model {
 		fmt.Fprint(w, `{"input_tokens":10}`)
 	})
 	mux.HandleFunc("POST /v1/responses", m.responses)
+	mux.HandleFunc("POST /v1beta/models/", m.generate)
 	s := httptest.NewServer(mux) // everything else that a client asks for is not there
 	t.Cleanup(func() {
 		close(m.closed)

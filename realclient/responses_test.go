@@ -12,6 +12,7 @@ type item struct {
 	Role    string  `json:"role,omitempty"`
 	ID      string  `json:"id,omitempty"`
 	CallID  string  `json:"call_id,omitempty"`
+	Space   string  `json:"namespace,omitempty"`
 	Name    string  `json:"name,omitempty"`
 	Args    string  `json:"arguments,omitempty"`
 	Content content `json:"content,omitempty"`
@@ -46,6 +47,9 @@ func (m *model) responses(w http.ResponseWriter, r *http.Request) {
 	if b.Type == "tool_use" {
 		input, _ := json.Marshal(b.Input)
 		out = item{Type: "function_call", ID: "f", CallID: b.ID, Name: b.Name, Args: string(input)}
+		if space, name, ok := strings.Cut(b.Name, "/"); ok { // a server's
+			out.Space, out.Name = space, name
+		}
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	send(w, "response.created", object{"response": object{"id": "r"}})
