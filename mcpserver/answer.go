@@ -197,7 +197,7 @@ func (c *connection) present(t *tool, form, answer any, given []string) (string,
 	case *cadre.Ask:
 		return presentAsk(v)
 	case *coord.Synced:
-		return c.presentSync(v)
+		return c.presentSync(form.(*syncForm), v)
 	}
 	return presentTeam(t, answer)
 }
@@ -265,7 +265,7 @@ func (c *connection) presentInbox(f *inboxForm, messages []*cadre.MessageView) (
 	letters = letters[:fits(letters)]
 	data := object{"messages": letters, "more": len(letters) < len(messages)}
 	if len(letters) == 0 {
-		return "No new messages", data
+		return f.Wait.within("No new messages", data), data
 	}
 	last := messages[len(letters)-1].N
 	c.showed(last, len(letters) == len(messages))
@@ -274,7 +274,7 @@ func (c *connection) presentInbox(f *inboxForm, messages []*cadre.MessageView) (
 }
 
 // presentSync gives what changed in as few words as will do.
-func (c *connection) presentSync(v *coord.Synced) (string, object) {
+func (c *connection) presentSync(f *syncForm, v *coord.Synced) (string, object) {
 	data := object{"you": v.You, "scope": v.Scope, "cursor": v.Cursor}
 	var text []string
 	add := func(name, head string, n int, body string, items any) {
@@ -311,7 +311,7 @@ func (c *connection) presentSync(v *coord.Synced) (string, object) {
 		text = append(text, "There is more: TaskList, ReadInbox.")
 	}
 	if v.Empty() {
-		text = append(text, "Nothing new.")
+		text = append(text, f.Wait.within("Nothing new", data)+".")
 	}
 	return strings.Join(text, "\n"), data
 }

@@ -135,6 +135,10 @@ func (c *connection) alive(ctx context.Context, req *mcp.CallToolRequest) (conte
 // prepare gives a form what only the connection knows.
 func (c *connection) prepare(ctx context.Context, s *coord.Session, form any) error {
 	switch f := form.(type) {
+	case *coord.TaskWait:
+		if f.Timeout == 0 {
+			f.Timeout = waitMost * time.Second
+		}
 	case *syncForm:
 		f.seen = c.shown()
 	case *listForm:
@@ -247,7 +251,11 @@ func (c *connection) refused(ctx context.Context, s *coord.Session, t *tool, err
 		c.tell(ctx, fmt.Sprintf("%s was refused: %s", t.name, e.Message))
 	}
 	if e.Rule == cadre.RuleNothing || e.Rule == cadre.RuleTime {
-		return c.reply(ctx, quote.Item(e.Message), object{"task": nil, "reason": e.Message})
+		data := object{"task": nil, "reason": e.Message}
+		if e.Rule == cadre.RuleTime {
+			data["timedOut"] = true
+		}
+		return c.reply(ctx, quote.Item(e.Message), data)
 	}
 	text := quote.Item(e.Message)
 	if e.Hint != "" {

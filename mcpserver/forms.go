@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 
@@ -18,6 +19,15 @@ func (s seconds) duration() (time.Duration, error) {
 		return 0, cadre.Refuse(cadre.RuleValue, "", "wait is a number of seconds from 0 to %d", waitMost)
 	}
 	return time.Duration(float64(s) * float64(time.Second)), nil
+}
+
+// within says, where somebody waited, that it was for nothing.
+func (s seconds) within(text string, data object) string {
+	if s == 0 {
+		return text
+	}
+	data["timedOut"] = true
+	return fmt.Sprintf("%s within %g seconds", text, s)
 }
 
 type syncForm struct {

@@ -37,7 +37,7 @@ func (t *tool) appendParams(out []param, v reflect.Value) []param {
 			out = t.appendParams(out, v.Field(i))
 		case !f.IsExported(), name == "", name == "-", f.Tag.Get("door") == "-", slices.Contains(t.hide, name):
 		default:
-			p := param{name: name, help: f.Tag.Get("help"), def: f.Tag.Get("default"), must: options == "", value: v.Field(i)}
+			p := param{name: name, help: help(f), def: f.Tag.Get("default"), must: options == "", value: v.Field(i)}
 			if t.rename[name] != "" {
 				p.name = t.rename[name]
 			}
@@ -51,6 +51,16 @@ func (t *tool) appendParams(out []param, v reflect.Value) []param {
 		}
 	}
 	return out
+}
+
+// help says what a parameter means. Times are seconds here.
+func help(f reflect.StructField) string {
+	text := f.Tag.Get("help")
+	if f.Type == reflect.TypeFor[time.Duration]() {
+		text, _, _ = strings.Cut(text, ", as in")
+		text += fmt.Sprintf("; seconds, at most %d", waitMost)
+	}
+	return text
 }
 
 // schema is the JSON schema of the tool's parameters.
