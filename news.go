@@ -63,7 +63,16 @@ type NewsView struct {
 	Asks     []*Ask         `json:"asks"`    // what waits for the caller's answer
 	Answers  []*Ask         `json:"answers"` // what the caller asked and was answered
 	More     bool           `json:"more"`    // there is more of some kind
+	Left     Left           `json:"left"`    // of all that concerns it, how much there was no room for
 	Head     Head           `json:"-"`
+	Until    Seq            `json:"-"` // of the events, the last whose change is told; what is after it is not
+}
+
+// Left is how much of each kind there was no room for.
+type Left struct {
+	Tasks    int `json:"tasks,omitempty"`
+	Ready    int `json:"ready,omitempty"`
+	Messages int `json:"messages,omitempty"`
 }
 
 // Empty says that nothing happened.
@@ -71,7 +80,8 @@ func (v *NewsView) Empty() bool {
 	return len(v.Tasks)+len(v.Lost)+len(v.Ready)+len(v.Messages)+len(v.Asks)+len(v.Answers) == 0
 }
 
-// Look gathers it. What the caller did itself is no news to it.
+// Look gathers it. What the caller did itself is no news to it. Of events the oldest
+// come first, up to where there is no more room, so that the next call can go on there.
 func (v *News) Look(s Snap, c Command) (any, error) {
 	d, err := look(s, c)
 	if err != nil {
@@ -83,24 +93,16 @@ func (v *News) Look(s Snap, c Command) (any, error) {
 	if v.All {
 		return out, v.all(d, out)
 	}
-	seen := map[Ref]bool{}
-	for _, e := range slices.Backward(v.Since) { // the newest event of an object says all
-		if ref := e.Object; !seen[ref] && e.Actor != c.Actor {
-			seen[ref] = true
+	for _, e := range v.Since {
+		if e.Actor != c.Actor {
 			if err := v.note(d, out, e); err != nil {
 				return nil, err
 			}
 		}
-	}
-	for _, reverse := range []func(){
-		func() { slices.Reverse(out.Tasks) },
-		func() { slices.Reverse(out.Lost) },
-		func() { slices.Reverse(out.Ready) },
-		func() { slices.Reverse(out.Messages) },
-		func() { slices.Reverse(out.Asks) },
-		func() { slices.Reverse(out.Answers) },
-	} {
-		reverse()
+		if out.More {
+			break
+		}
+		out.Until = e.Seq
 	}
 	return out, nil
 }
@@ -114,11 +116,10 @@ func (v *News) all(d *draft, out *NewsView) error {
 		if t.Kind == KindInternal {
 			continue
 		}
-		if err := v.add(d, out, &out.Tasks, t.ID); err != nil {
+		if len(out.Tasks) == v.Most {
+			out.Left.Tasks++
+		} else if err := v.add(d, out, &out.Tasks, t.ID); err != nil {
 			return err
-		}
-		if out.More {
-			break
 		}
 	}
 	for t, err := range d.Tasks(TaskQuery{Index: IndexReady}) {
@@ -126,7 +127,6 @@ func (v *News) all(d *draft, out *NewsView) error {
 			return err
 		}
 		if len(out.Ready) == v.Most {
-			out.More = true
 			break
 		}
 		if err := v.add(d, out, &out.Ready, t.ID); err != nil {
@@ -138,7 +138,6 @@ func (v *News) all(d *draft, out *NewsView) error {
 			return err
 		}
 		if len(out.Messages) == v.Most {
-			out.More = true
 			break
 		}
 		out.Messages = append(out.Messages, viewMessage(m))
@@ -151,7 +150,14 @@ func (v *News) all(d *draft, out *NewsView) error {
 			out.Asks = append(out.Asks, a)
 		}
 	}
-	return nil
+	ready, err := d.Count(IndexReady, "")
+	if err != nil {
+		return err
+	}
+	unread, err := d.Count(IndexUnread, prefixKey(d.me))
+	out.Left.Ready, out.Left.Messages = ready-len(out.Ready), unread-len(out.Messages)
+	out.More = out.Left != Left{}
+	return err
 }
 
 // note adds what one event means for the caller.
@@ -163,22 +169,23 @@ func (v *News) note(d *draft, out *NewsView, e Event) error {
 	case *Message:
 		m, err := d.Message(after.ID)
 		if err == nil && m != nil && m.To == d.me && m.ReadAt == nil && m.Dead == "" && m.N > v.Unseen {
-			out.Messages = append(out.Messages, viewMessage(m))
+			tell(v, out, &out.Messages, viewMessage(m), func(o *MessageView) bool { return o.ID == m.ID })
 		}
 		return err
 	case *Ask:
 		a, err := d.Ask(after.ID)
+		same := func(o *Ask) bool { return o.ID == after.ID }
 		switch {
 		case err != nil || a == nil:
 			return err
 		case d.awaited(a):
-			out.Asks = append(out.Asks, a)
+			tell(v, out, &out.Asks, a, same)
 		case a.From == d.me && a.State != AskOpen:
-			out.Answers = append(out.Answers, a)
+			tell(v, out, &out.Answers, a, same)
 		}
 	case *Comment:
 		t, err := d.Task(after.Task)
-		if err == nil && t != nil && t.Owner == d.me && !has(out.Tasks, t.ID) {
+		if err == nil && t != nil && t.Owner == d.me {
 			err = v.add(d, out, &out.Tasks, t.ID)
 		}
 		return err
@@ -196,27 +203,32 @@ func (v *News) task(d *draft, out *NewsView, before, after *Task) error {
 		return nil // a claim was renewed
 	}
 	switch {
-	case now.Owner == d.me && now.Status != Deleted && !has(out.Tasks, now.ID):
+	case now.Owner == d.me && now.Status != Deleted:
 		return v.add(d, out, &out.Tasks, now.ID)
-	case now.Owner == "" && now.Ready() && !has(out.Ready, now.ID):
+	case now.Owner == "" && now.Ready():
 		return v.add(d, out, &out.Ready, now.ID)
-	case before != nil && before.Owner == d.me && !slices.Contains(out.Lost, now.ID):
-		out.Lost = append(out.Lost, now.ID)
+	case before != nil && before.Owner == d.me:
+		tell(v, out, &out.Lost, now.ID, func(id TaskID) bool { return id == now.ID })
 	}
 	return nil
 }
 
-func has(views []*TaskView, id TaskID) bool {
-	return slices.ContainsFunc(views, func(t *TaskView) bool { return t.ID == id })
+// tell adds something to a list of the answer, once, if there is room.
+func tell[T any](v *News, out *NewsView, list *[]T, item T, same func(T) bool) {
+	switch {
+	case slices.ContainsFunc(*list, same):
+	case len(*list) == v.Most:
+		out.More = true
+	default:
+		*list = append(*list, item)
+	}
 }
 
-// add adds a task to a list of the answer, if there is room.
+// add adds a task to a list of the answer, once, if there is room.
 func (v *News) add(d *draft, out *NewsView, list *[]*TaskView, id TaskID) error {
-	if len(*list) == v.Most {
-		out.More = true
-		return nil
-	}
 	view, err := d.viewTask(id)
-	*list = append(*list, view)
+	if err == nil {
+		tell(v, out, list, view, func(t *TaskView) bool { return t.ID == id })
+	}
 	return err
 }

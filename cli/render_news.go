@@ -27,8 +27,20 @@ func (pg *page) synced(v *coord.Synced) {
 	part(len(v.Messages), "messages", func() { pg.inbox(v.Messages) })
 	part(len(v.Asks), "waiting for your answer", func() { pg.askList(v.Asks) })
 	part(len(v.Answers), "answered", func() { pg.askList(v.Answers) })
-	if v.More {
-		pg.talk("there is more: cadre task list, cadre msg inbox")
+	for _, part := range []struct {
+		n             int
+		what, command string
+	}{
+		{v.Left.Tasks, "more of your tasks", "cadre task list --open --owner " + line(v.You)},
+		{v.Left.Ready, "more that are ready", "cadre task ready"},
+		{v.Left.Messages, "more messages", "cadre msg inbox"},
+	} {
+		if part.n > 0 {
+			pg.talk("%d %s: %s", part.n, part.what, part.command)
+		}
+	}
+	if v.More && !v.Full {
+		pg.talk("there is more; it comes with the cursor of this answer")
 	}
 	pg.hint("\nfor what changes from here on: cadre sync --cursor %s", v.Cursor)
 }

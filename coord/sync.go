@@ -68,6 +68,9 @@ func (v *Sync) Run(ctx context.Context, s *Session) (any, error) {
 		if err != nil {
 			return nil, err
 		}
+		if c.Epoch == "" {
+			return nil, cadre.Refuse(cadre.RuleValue, "", "%.60q is a cursor of mail: give one of an earlier sync, or none", v.Cursor)
+		}
 		from = cadre.Head{Epoch: c.Epoch, Seq: cadre.Seq(c.N)}
 	}
 	nothing := &cadre.Error{Code: cadre.CodeNotFound, Rule: cadre.RuleNothing}
@@ -106,8 +109,8 @@ func (v *Sync) gather(ctx context.Context, s *Session, from cadre.Head) (*Synced
 	}
 	view := answer.(*cadre.NewsView)
 	to := view.Head
-	if n := len(news.Since); n > 0 {
-		to.Seq = news.Since[n-1].Seq // what came after it is looked at the next time
+	if len(news.Since) > 0 {
+		to.Seq = max(from.Seq, view.Until) // what came after it is told the next time
 	} else if !news.All {
 		to = from
 	}

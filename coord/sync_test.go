@@ -3,6 +3,8 @@ package coord_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -60,12 +62,63 @@ func TestSyncTellsOnlyWhatChanged(t *testing.T) {
 	}
 }
 
+// TestSyncLosesNothing: what there is no room for comes with the cursor, the oldest first,
+// and of everything that concerns somebody it is said how much was left out.
+func TestSyncLosesNothing(t *testing.T) {
+	_, lead, ann := team(t)
+	cursor := syncOf(t, ann, "").Cursor
+	const n = 20
+	for i := range n {
+		owner := ""
+		if i%2 == 0 {
+			owner = "ann"
+		}
+		must[*cadre.Added](t, lead, &cadre.TaskAdd{Subject: fmt.Sprint("task ", i+1), Owner: owner})
+		must[*cadre.MessageView](t, lead, &cadre.MsgSend{To: "ann", Text: fmt.Sprint("message ", i+1)})
+		must[*cadre.TaskView](t, lead, &cadre.TaskUpdate{ID: cadre.TaskID(fmt.Sprint(i + 1)), Priority: new(cadre.Level("high"))})
+	}
+	var tasks, mail []string
+	for calls := 1; ; calls++ {
+		v := must[*coord.Synced](t, ann, &coord.Sync{Cursor: cursor, Limit: 3})
+		if len(v.Tasks) > 3 || len(v.Ready) > 3 || len(v.Messages) > 3 || v.Full {
+			t.Fatalf("too much: %+v", v.NewsView)
+		}
+		for _, one := range slices.Concat(v.Tasks, v.Ready) {
+			if !slices.Contains(tasks, one.Subject) {
+				tasks = append(tasks, one.Subject)
+			}
+		}
+		for _, m := range v.Messages {
+			if m.Kind == cadre.MessagePlain {
+				mail = append(mail, m.Text)
+			}
+		}
+		if !v.More {
+			break
+		}
+		if v.Cursor == cursor || calls > 10*n {
+			t.Fatalf("it does not go on: %+v", v.NewsView)
+		}
+		cursor = v.Cursor
+	}
+	if len(tasks) != n || len(mail) != n || mail[0] != "message 1" || mail[n-1] != fmt.Sprint("message ", n) {
+		t.Errorf("of %d each it was told %d tasks and the messages %v", n, len(tasks), mail)
+	}
+	v := must[*coord.Synced](t, ann, &coord.Sync{Limit: 3})
+	if want := (cadre.Left{Tasks: n/2 - 3, Ready: n/2 - 3, Messages: n + n/2 - 3}); v.Left != want || !v.More || len(v.Tasks) != 3 {
+		t.Errorf("%+v was left out, want %+v", v.Left, want)
+	}
+	if v := must[*coord.Synced](t, ann, &coord.Sync{Limit: 100}); v.Left != (cadre.Left{}) || v.More {
+		t.Errorf("%+v was left out", v.Left)
+	}
+}
+
 func TestACursorBelongsToOneList(t *testing.T) {
 	_, lead, ann := team(t)
 	v := syncOf(t, ann, "")
 	other := *lead
 	other.Scope = "web"
-	for cursor, rule := range map[string]cadre.Rule{v.Cursor: cadre.RuleRead, "rubbish": cadre.RuleValue, "web:x:-1": cadre.RuleValue, "web:x:01": cadre.RuleValue} {
+	for cursor, rule := range map[string]cadre.Rule{v.Cursor: cadre.RuleRead, "rubbish": cadre.RuleValue, "web:x:-1": cadre.RuleValue, "web:x:01": cadre.RuleValue, "web::1": cadre.RuleValue} {
 		_, err := other.Do(context.Background(), "sync", &coord.Sync{Cursor: cursor, Limit: 20})
 		if e := cadre.AsError(err); e == nil || e.Rule != rule {
 			t.Errorf("%s: %v, want %s", cursor, err, rule)

@@ -306,9 +306,24 @@ func (c *connection) presentSync(f *syncForm, v *coord.Synced) (string, object) 
 	add("messages", "Messages:", len(letters), lines(letters), letters)
 	add("requests", "Waiting for your answer:", len(v.Asks), lines(requestsOf(v.Asks)), requestsOf(v.Asks))
 	add("answers", "Answered:", len(v.Answers), lines(requestsOf(v.Answers)), requestsOf(v.Answers))
-	if v.More || len(letters) < len(v.Messages) {
+	left := v.Left
+	left.Messages += len(v.Messages) - len(letters)
+	for _, part := range []struct {
+		n          int
+		what, call string
+	}{
+		{left.Tasks, "more of your tasks", fmt.Sprintf(`TaskList {"owner":%q,"open":true}`, v.You)},
+		{left.Ready, "more that are ready", `TaskList {"status":"pending"}`},
+		{left.Messages, "more messages", "ReadInbox"},
+	} {
+		if part.n > 0 {
+			data["more"], data["left"] = true, left
+			text = append(text, fmt.Sprintf("%d %s: %s", part.n, part.what, part.call))
+		}
+	}
+	if v.More && !v.Full {
 		data["more"] = true
-		text = append(text, "There is more: TaskList, ReadInbox.")
+		text = append(text, "There is more: Sync with the cursor of this answer.")
 	}
 	if v.Empty() {
 		text = append(text, f.Wait.within("Nothing new", data)+".")

@@ -146,8 +146,8 @@ func (c *connection) prepare(ctx context.Context, s *coord.Session, form any) er
 			return nil
 		}
 		scope, id, ok := strings.Cut(f.Cursor, ":")
-		if !ok {
-			return cadre.Refuse(cadre.RuleValue, "", "%.60q is no cursor: give nextCursor of an earlier answer, or none", f.Cursor)
+		if !ok || strings.Contains(id, ":") {
+			return cadre.Refuse(cadre.RuleValue, "", "%.60q is no cursor of TaskList: give nextCursor of an earlier answer, or none", f.Cursor)
 		}
 		if cadre.Scope(scope) != s.Scope {
 			return cadre.Refuse(cadre.RuleRead, "", "this cursor is of %.60s, and this is %s: leave it out", scope, s.Scope)
@@ -159,6 +159,9 @@ func (c *connection) prepare(ctx context.Context, s *coord.Session, form any) er
 			cursor, err := s.ParseCursor(f.Cursor)
 			if err != nil {
 				return err
+			}
+			if cursor.Epoch != "" {
+				return cadre.Refuse(cadre.RuleValue, "", "%.60q is a cursor of Sync: give one of an earlier ReadInbox, or none", f.Cursor)
 			}
 			f.after = cursor.N
 		}
