@@ -21,7 +21,7 @@ type Place struct {
 	Env      map[string]string
 	CWD      string
 	Terminal bool // a person could be there: a terminal on standard input and error
-	Pipe     bool // an agent is at the other end: never the operator, who would type commands
+	Pipe     bool // an agent is at the other end: not the operator, who would type commands, unless a token says so
 
 	// Ancestors gives the processes that started this one, the nearest first. It is
 	// asked only where members run; nil where a system cannot tell.

@@ -229,7 +229,7 @@ func (c *connection) presentTask(t *tool, v *cadre.TaskView, given []string) (st
 func (c *connection) presentList(f *listForm, tasks []*cadre.TaskView) (string, object) {
 	all := linesOf(tasks)
 	page, more := all[:min(f.Limit, len(all))], len(all) > f.Limit
-	if n := fits(page); n < len(page) {
+	if n := fits(page, maxAnswer/2); n < len(page) {
 		page, more = page[:n], true
 	}
 	data := object{"tasks": page}
@@ -245,11 +245,11 @@ func (c *connection) presentList(f *listForm, tasks []*cadre.TaskView) (string, 
 	return text, data
 }
 
-// fits says how many of these an answer has room for; one always.
-func fits[T any](items []T) int {
+// fits says how many of these so many bytes have room for; one always.
+func fits[T any](items []T, most int) int {
 	size := 0
 	for i, item := range items {
-		if size += len(mustJSON(item)); size > maxAnswer/2 && i > 0 {
+		if size += len(mustJSON(item)); size > most && i > 0 {
 			return i
 		}
 	}
@@ -262,7 +262,7 @@ func (c *connection) presentInbox(f *inboxForm, messages []*cadre.MessageView) (
 	for _, m := range messages[:min(f.Limit, len(messages))] {
 		letters = append(letters, letterOf(m))
 	}
-	letters = letters[:fits(letters)]
+	letters = letters[:fits(letters, maxAnswer/2)]
 	data := object{"messages": letters, "more": len(letters) < len(messages)}
 	if len(letters) == 0 {
 		return f.Wait.within("No new messages", data), data
@@ -297,7 +297,7 @@ func (c *connection) presentSync(f *syncForm, v *coord.Synced) (string, object) 
 	for _, m := range v.Messages {
 		letters = append(letters, letterOf(m))
 	}
-	letters = letters[:fits(letters)]
+	letters = letters[:fits(letters, maxAnswer/2)]
 	last := uint64(0)
 	if len(letters) > 0 {
 		last = v.Messages[len(letters)-1].N

@@ -10,6 +10,9 @@ import (
 // clients cut off themselves.
 const maxAnswer = 32 << 10
 
+// maxResource is how large a resource gets that is about many things, in bytes.
+const maxResource = 256 << 10
+
 // shorten cuts the long texts of an answer until it fits, and says so in it.
 func shorten(text string, data object) (string, object) {
 	text = cut(text, maxAnswer)
@@ -17,15 +20,21 @@ func shorten(text string, data object) (string, object) {
 	if len(raw) <= maxAnswer {
 		return text, data
 	}
-	for most := maxAnswer / 4; ; most /= 2 {
+	short := shrink(raw, maxAnswer-32).(object)
+	short["truncated"] = true
+	return text, short
+}
+
+// shrink cuts the texts of a JSON document, the longest first, and at last its lists,
+// until it fits.
+func shrink(raw []byte, limit int) any {
+	for most := limit / 4; ; most /= 2 {
 		var copied any
 		if err := json.Unmarshal(raw, &copied); err != nil {
 			panic("an answer is not JSON: " + err.Error())
 		}
-		short := cutAll(copied, most).(map[string]any)
-		short["truncated"] = true
-		if len(mustJSON(short)) <= maxAnswer || most < 16 {
-			return text, short
+		if short := cutAll(copied, most); len(mustJSON(short)) <= limit || most < 16 {
+			return short
 		}
 	}
 }

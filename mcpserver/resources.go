@@ -29,7 +29,7 @@ const (
 func (c *connection) addResources() {
 	c.mcp.AddResource(&mcp.Resource{
 		URI: boardURI, Name: "board", Title: "The board", MIMEType: "application/json",
-		Description: "The team, its members, and every open task",
+		Description: fmt.Sprintf("The team, its members, and its open tasks, at most %d", mostOnBoard),
 	}, c.read)
 	c.mcp.AddResource(&mcp.Resource{
 		URI: logURI, Name: "log", Title: "The log", MIMEType: "application/json", Description: "The last 50 events: who did what, when, through which door",
@@ -58,16 +58,25 @@ func (c *connection) read(ctx context.Context, req *mcp.ReadResourceRequest) (*m
 	if err != nil {
 		return nil, err
 	}
+	if len(data) > maxResource && !strings.HasPrefix(uri, taskURI) && !strings.HasPrefix(uri, mailURI) {
+		data = mustJSON(shrink(data, maxResource))
+	}
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: uri, MIMEType: "application/json", Text: string(data)}}}, nil
 }
 
-// board is everything that is open, on one page.
+// board is what is open, on one page.
 type board struct {
 	Team  object     `json:"team"`
 	Tasks []taskLine `json:"tasks"`
+
+	More int    `json:"more,omitempty"`       // open tasks that are not on it
+	Next string `json:"nextCursor,omitempty"` // with it, TaskList has them
 }
 
-const mostEvents = 50
+const (
+	mostEvents  = 50
+	mostOnBoard = 200
+)
 
 func (c *connection) look(ctx context.Context, uri string) (any, error) {
 	s := c.session()
@@ -78,12 +87,18 @@ func (c *connection) look(ctx context.Context, uri string) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		tasks, err := s.Do(ctx, "task list", &cadre.TaskList{Open: true})
+		answer, err := s.Do(ctx, "task list", &cadre.TaskList{Open: true, Limit: mostOnBoard})
 		if err != nil {
 			return nil, err
 		}
-		_, status := presentStatus(team.(*cadre.TeamView))
-		return board{status, linesOf(tasks.([]*cadre.TaskView))}, nil
+		view, tasks := team.(*cadre.TeamView), linesOf(answer.([]*cadre.TaskView))
+		_, status := presentStatus(view)
+		b := board{Team: status, Tasks: tasks[:fits(tasks, maxResource/2)]}
+		n := len(b.Tasks)
+		if b.More = max(0, view.Tasks[cadre.Pending]+view.Tasks[cadre.InProgress]-n); b.More > 0 {
+			b.Next = c.listCursor(b.Tasks[n-1].ID)
+		}
+		return b, nil
 	case uri == logURI:
 		return s.Do(ctx, "log", &coord.Log{Limit: mostEvents})
 	case strings.HasPrefix(uri, taskURI):

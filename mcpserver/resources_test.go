@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -168,6 +170,43 @@ func TestPromptsAndCompletion(t *testing.T) {
 		if err != nil || !slices.Equal(r.Completion.Values, want) {
 			t.Errorf("%s: %+v, %v", argument, r, err)
 		}
+	}
+}
+
+// TestTheBoardIsOnePage, however much there is, and the rest can be had.
+func TestTheBoardIsOnePage(t *testing.T) {
+	w := newWorld(t)
+	var plan strings.Builder
+	for i := range 250 {
+		fmt.Fprintf(&plan, `{"subject":"Task %d","description":%q,"labels":[%q]}`+"\n", i, strings.Repeat("long ", 4<<10), strings.Repeat("x", 4000))
+	}
+	if err := os.WriteFile(filepath.Join(w.dir, "plan.jsonl"), []byte(plan.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.cadre("import", "plan.jsonl")
+	ann := w.connect("ann", "pipe", nil)
+	for _, uri := range []string{"cadre://board", "cadre://log", "cadre://member/operator/log"} {
+		r, err := ann.ReadResource(context.Background(), &mcp.ReadResourceParams{URI: uri})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := r.Contents[0].Text
+		if len(text) > 256<<10 || !json.Valid([]byte(text)) {
+			t.Errorf("%s has %d bytes", uri, len(text))
+		}
+		if uri != "cadre://board" {
+			continue
+		}
+		var board struct {
+			Tasks      []struct{ ID string }
+			More       int
+			NextCursor string
+		}
+		err = json.Unmarshal([]byte(text), &board)
+		if n := len(board.Tasks); err != nil || n == 0 || n+board.More != 250 {
+			t.Fatalf("the board has %d tasks and says that there are %d more, %v", n, board.More, err)
+		}
+		succeeds(t, ann, "TaskList", fmt.Sprintf(`{"open":true,"cursor":%q,"limit":1}`, board.NextCursor), fmt.Sprintf("#%d ", len(board.Tasks)+1))
 	}
 }
 
