@@ -44,10 +44,21 @@ func inject(t *testing.T, sc scenario) {
 		step = max(8, len(points)/8)
 	}
 	var tally tally
+	injected := injectAll(t, points, step, func(home string, p point, fault string) bool {
+		return prepared.copyOf(home).survive(sc, p, fault, before, after, &tally)
+	})
+	t.Logf("%d system calls, %d faults of %d injected: %s", len(points), injected, len(points)*len(faults), tally.String())
+	if met := tally.done.Load() + tally.failed.Load() + tally.killed.Load(); met < int64(injected*98/100) {
+		t.Errorf("%d of %d faults never happened", int64(injected)-met, injected)
+	}
+}
+
+// injectAll has every fault happen at some of the points, each in a folder of its
+// own, and tries again where it did not. It gives how many those were.
+func injectAll(t *testing.T, points []point, step int, happened func(home string, p point, fault string) bool) (injected int) {
 	folder := t.TempDir()
 	limit := make(chan struct{}, 4)
 	var all sync.WaitGroup
-	injected := 0
 	for _, fault := range faults {
 		for i, p := range points {
 			if (i+len(fault))%step != 0 {
@@ -58,7 +69,7 @@ func inject(t *testing.T, sc scenario) {
 			limit <- struct{}{}
 			all.Go(func() {
 				defer func() { <-limit }()
-				for try := 0; try < 25 && !prepared.copyOf(home).survive(sc, p, fault, before, after, &tally); try++ {
+				for try := 0; try < 25 && !happened(home, p, fault); try++ {
 					os.RemoveAll(home)
 				}
 				os.RemoveAll(home)
@@ -66,10 +77,7 @@ func inject(t *testing.T, sc scenario) {
 		}
 	}
 	all.Wait()
-	t.Logf("%d system calls, %d faults of %d injected: %s", len(points), injected, len(points)*len(faults), tally.String())
-	if met := tally.done.Load() + tally.failed.Load() + tally.killed.Load(); met < int64(injected*98/100) {
-		t.Errorf("%d of %d faults never happened", int64(injected)-met, injected)
-	}
+	return injected
 }
 
 // tally counts how commands ended that met a fault.

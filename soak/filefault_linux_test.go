@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -105,28 +104,9 @@ func injectFiles(t *testing.T, sc scenario) {
 		step = max(1, len(points)/3)
 	}
 	var n fileTally
-	folder := t.TempDir()
-	limit := make(chan struct{}, 4)
-	var all sync.WaitGroup
-	injected := 0
-	for _, fault := range faults {
-		for i, p := range points {
-			if (i+len(fault))%step != 0 {
-				continue
-			}
-			injected++
-			home := filepath.Join(folder, fmt.Sprint(injected))
-			limit <- struct{}{}
-			all.Go(func() {
-				defer func() { <-limit }()
-				for try := 0; try < 15 && !prepared.moved(home).heal(sc, p, fault, &n); try++ {
-					os.RemoveAll(home)
-				}
-				os.RemoveAll(home)
-			})
-		}
-	}
-	all.Wait()
+	injected := injectAll(t, points, step, func(home string, p point, fault string) bool {
+		return prepared.moved(home).heal(sc, p, fault, &n)
+	})
 	t.Logf("%d system calls on files, %d faults of %d injected: %s", len(points), injected, len(points)*len(faults), n.String())
 	// Some calls share their number with one of Go's own in another thread, and never
 	// fail alone: of few that can be most.
