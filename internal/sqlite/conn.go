@@ -33,15 +33,10 @@ type Conn struct {
 	stmts map[string][]*stmt // prepared and not in use, by their text
 }
 
-// ready makes SQLite fit for this machine, once, and has it keep no account of its
-// memory, which nobody asks for.
+// ready makes SQLite fit for this machine, once.
 var ready = sync.OnceFunc(func() {
 	lib.PatchIssue199()
-	tls := libc.NewTLS()
-	defer tls.Close()
-	off := libc.NewVaList(int32(0))
-	defer libc.Xfree(tls, off)
-	lib.Xsqlite3_config(tls, lib.SQLITE_CONFIG_MEMSTATUS, off) // refused, it costs time only
+	configure()
 })
 
 // patience is how long a statement waits for another connection, in milliseconds.

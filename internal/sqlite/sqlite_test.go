@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math/rand/v2"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"modernc.org/libc"
 
 	lib "modernc.org/sqlite/lib"
 )
@@ -144,4 +147,64 @@ func TestContextEndsAStatement(t *testing.T) {
 	if v, err := c.Row("SELECT 1"); err != nil || v[0] != int64(1) {
 		t.Errorf("the next statement answers %v, %v", v, err)
 	}
+}
+
+// TestPiecesOfMemory takes and gives back pieces of every size: none may lie in
+// another, all keep what is in them, and what was freed is used again.
+func TestPiecesOfMemory(t *testing.T) {
+	tls := libc.NewTLS()
+	defer tls.Close()
+	random := rand.New(rand.NewPCG(1, 2))
+	type piece struct {
+		p    uintptr
+		n    int32
+		mark byte
+	}
+	var held []piece
+	check := func(x piece) {
+		t.Helper()
+		if got := sizeOf(tls, x.p); got < x.n {
+			t.Fatalf("a piece for %d bytes has %d", x.n, got)
+		}
+		if want := bytes.Repeat([]byte{x.mark}, int(x.n)); !bytes.Equal(span(x.p, int(x.n)), want) {
+			t.Fatalf("the %d bytes at %x were overwritten", x.n, x.p)
+		}
+	}
+	fill := func(x piece, from int32) {
+		copy(span(x.p, int(x.n))[from:], bytes.Repeat([]byte{x.mark}, int(x.n-from)))
+	}
+	for step := range 10_000 {
+		n := int32(1) << random.IntN(18)
+		n += random.Int32N(n)
+		switch i := random.IntN(max(1, len(held))); {
+		case len(held) < 100 || random.IntN(3) == 0 && len(held) < 300:
+			x := piece{allocate(tls, n), n, byte(step)}
+			if x.p%8 != 0 || x.p == 0 {
+				t.Fatalf("%d bytes at %x", n, x.p)
+			}
+			fill(x, 0)
+			held = append(held, x)
+		case random.IntN(2) == 0:
+			check(held[i])
+			x := &held[i]
+			old := x.n
+			x.p, x.n = resize(tls, x.p, n), max(n, 1)
+			fill(*x, min(old, x.n))
+		default:
+			check(held[i])
+			release(tls, held[i].p)
+			held[i] = held[len(held)-1]
+			held = held[:len(held)-1]
+		}
+	}
+	for _, x := range held {
+		check(x)
+		release(tls, x.p)
+	}
+	p := allocate(tls, 100)
+	release(tls, p)
+	if again := allocate(tls, 100); again != p {
+		t.Errorf("what was freed at %x is not used again: %x", p, again)
+	}
+	release(tls, p)
 }
