@@ -110,12 +110,14 @@ func (s Snap) GuestsLost(now Time) (bool, error) {
 	return len(lost) > 0, err
 }
 
-// GuestName makes a member's name of what a guest's program calls itself.
+// GuestName makes a member's name of what a guest's program calls itself. That many
+// call themselves somebody's client says nothing.
 func GuestName(program string) string {
 	name := suggestName(string(ActorGuest) + " " + program)
 	if own, ok := strings.CutPrefix(name, string(ActorGuest)+"-"); ok {
 		name = own
 	}
+	name = strings.TrimSuffix(name, "-mcp-client")
 	if CheckMemberName(name) != nil {
 		return string(ActorGuest)
 	}

@@ -66,6 +66,7 @@ func TestGuestsOfAListAreTwo(t *testing.T) {
 func TestGuestsNames(t *testing.T) {
 	for program, want := range map[string]string{
 		"Codex CLI": "codex-cli", "": "guest", "日本": "guest", "team-lead": "guest", "operator": "guest", "claude-code": "claude-code",
+		"codex-mcp-client": "codex", "gemini-cli-mcp-client": "gemini-cli", "team-lead-mcp-client": "guest", "mcp-client": "mcp-client",
 	} {
 		if got := GuestName(program); got != want {
 			t.Errorf("%q becomes %s, want %s", program, got, want)
