@@ -61,6 +61,9 @@ func (s *Session) newest(ctx context.Context, from cadre.Seq, limit int, all boo
 			if keep(e) {
 				out = append(out, e)
 			}
+			if limit > 0 && len(out) == 2*limit {
+				out = slices.Clone(out[limit:]) // what is not shown is not kept
+			}
 		}
 		if start == from || len(out) >= limit {
 			if limit > 0 && len(out) > limit {

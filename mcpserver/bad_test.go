@@ -48,6 +48,59 @@ func TestWhatIsNoRequest(t *testing.T) {
 	}
 }
 
+// TestHostileRequests are refused in few words, and the connection goes on.
+func TestHostileRequests(t *testing.T) {
+	w := newWorld(t)
+	w.cadre("task", "add", "One")
+	r := w.raw(w.tokens["ann"])
+	r.greet(t)
+	many := strings.Repeat(`"1",`, 5000) + `"1"`
+	for _, tt := range []struct{ request, part string }{
+		{`"resources/read","params":{"uri":"cadre://task/` + strings.Repeat("9", 1<<20) + `"}`, `"code":-32602`},
+		{`"resources/subscribe","params":{"uri":"` + strings.Repeat("x", 1<<20) + `"}`, `"code":-32602`},
+		{`"prompts/get","params":{"name":"worker-briefing","arguments":{"taskId":"9"}}`, `"code":-32602`},
+		{`"prompts/get","params":{"name":"worker-briefing","arguments":{"taskId":"` + strings.Repeat("9", 1<<20) + `"}}`, `"code":-32602`},
+		{`"tools/call","params":{"name":"TaskWait","arguments":{"ids":[` + many + `],"timeout":1}}`, `has 5001 items, and 1000 are allowed`},
+		{`"tools/call","params":{"name":"TaskUpdate","arguments":{"taskId":"1","addBlockedBy":[` + many + `]}}`, `has 5001 items, and 1000 are allowed`},
+		{`"tools/call","params":{"name":"Log","arguments":{"limit":0}}`, `limit is a number from 1 to 200`},
+		{`"tools/call","params":{"name":"Log","arguments":{"limit":100000}}`, `limit is a number from 1 to 200`},
+		{`"completion/complete","params":{"ref":{"type":"ref/prompt","name":"worker-briefing"},"argument":{"name":"taskId","value":"` + strings.Repeat("9", 1<<20) + `"}}`, `"values":[]`},
+	} {
+		r.say(t, `{"jsonrpc":"2.0","id":1,"method":`+tt.request+`}`)
+		answer, err := json.Marshal(r.hear(t))
+		if err != nil || !strings.Contains(string(answer), tt.part) || len(answer) > 1500 {
+			t.Errorf("%.100s: %.500s, %v", tt.request, answer, err)
+		}
+	}
+	// An id that is in use.
+	r.say(t, `{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"ReadInbox","arguments":{"wait":600}}}`)
+	r.say(t, `{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"TaskList","arguments":{}}}`)
+	if m := r.hear(t); m["error"] == nil || m["id"] != nil {
+		t.Errorf("an id twice: %v", m)
+	}
+	w.cadre("msg", "send", "ann", "hello")
+	if m, err := json.Marshal(r.hear(t)); err != nil || !strings.Contains(string(m), "hello") {
+		t.Errorf("the call that waited: %s, %v", m, err)
+	}
+}
+
+// TestTwoClientsOfOneToken are one member with two connections: neither takes the mail of
+// the other away before it was shown, and the end of one is not the end of the other.
+func TestTwoClientsOfOneToken(t *testing.T) {
+	w := newWorld(t)
+	one, two := w.connect("ann", "http", nil), w.connect("ann", "http", nil)
+	w.cadre("task", "add", "One")
+	succeeds(t, one, "TaskNext", `{}`, "Owner: ann")
+	succeeds(t, two, "TaskNext", `{}`, "Task #1: One")
+	w.cadre("msg", "send", "ann", "hello")
+	succeeds(t, one, "ReadInbox", `{}`, "hello")
+	succeeds(t, two, "ReadInbox", `{}`, "hello")
+	if err := one.Close(); err != nil {
+		t.Fatal(err)
+	}
+	succeeds(t, two, "TaskUpdate", `{"taskId":"1","status":"completed"}`, "Updated")
+}
+
 // TestHugeArguments are refused by the rule that bounds them, and nothing is kept.
 func TestHugeArguments(t *testing.T) {
 	w := newWorld(t)

@@ -132,9 +132,16 @@ func (c *connection) alive(ctx context.Context, req *mcp.CallToolRequest) (conte
 	}
 }
 
+// mostLogged is how many events a call reads; each may be long.
+const mostLogged = 200
+
 // prepare gives a form what only the connection knows.
 func (c *connection) prepare(ctx context.Context, s *coord.Session, form any) error {
 	switch f := form.(type) {
+	case *coord.Log:
+		if f.Limit < 1 || f.Limit > mostLogged {
+			return cadre.Refuse(cadre.RuleValue, "", "limit is a number from 1 to %d", mostLogged)
+		}
 	case *coord.TaskWait:
 		if f.Timeout == 0 {
 			f.Timeout = waitMost * time.Second

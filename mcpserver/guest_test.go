@@ -2,6 +2,7 @@ package mcpserver_test
 
 import (
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -116,4 +117,24 @@ func TestAGuestThatLedIsGoneWithItsConnection(t *testing.T) {
 	next := w.agent(nil, "--allow-lead")
 	succeeds(t, next, "TeamTake", `{"team":"mine"}`, "mine")
 	succeeds(t, next, "TeamLabel", `{"label":"Ours"}`, "mine")
+}
+
+// TestAGuestThatIsAskedToEndLeaves: its server was told, and has the time.
+func TestAGuestThatIsAskedToEndLeaves(t *testing.T) {
+	w := newWorld(t)
+	w.cadre("task", "add", "One")
+	guest := w.raw("")
+	guest.greet(t)
+	guest.say(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"TaskNext","arguments":{}}}`)
+	guest.hear(t)
+	if got := w.task("docs", "1"); got.Owner != "raw" {
+		t.Fatalf("the task is %+v", got)
+	}
+	if err := guest.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = guest.cmd.Wait() // however it says that it was interrupted
+	if got := w.task("docs", "1"); got.Owner != "" || got.Status != "pending" {
+		t.Errorf("the task is %+v", got)
+	}
 }

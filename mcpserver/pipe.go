@@ -21,6 +21,7 @@ type pipe struct {
 	out io.Writer
 
 	write sync.Mutex
+	open  map[jsonrpc.ID]bool // requests that are not answered yet
 	lines chan line
 	once  sync.Once
 	over  chan struct{}
@@ -38,7 +39,7 @@ var (
 )
 
 func newPipe(in io.Reader, out io.Writer) *pipe {
-	return &pipe{in: bufio.NewReaderSize(in, 64<<10), out: out, lines: make(chan line), over: make(chan struct{})}
+	return &pipe{in: bufio.NewReaderSize(in, 64<<10), out: out, open: map[jsonrpc.ID]bool{}, lines: make(chan line), over: make(chan struct{})}
 }
 
 // Connect begins to read.
@@ -78,15 +79,34 @@ func (p *pipe) next() (jsonrpc.Message, error) {
 			err = p.complain(nil, jsonrpc.CodeParseError, "a line is no JSON")
 		default:
 			message, wrong := jsonrpc.DecodeMessage(data)
-			if wrong == nil {
+			switch {
+			case wrong != nil:
+				err = p.complain(idIn(data), jsonrpc.CodeInvalidRequest, "a line is no request: %v", wrong)
+			case !p.opens(message): // the SDK would say nothing
+				err = p.complain(nil, jsonrpc.CodeInvalidRequest, "a request has the id of one that is not answered yet")
+			default:
 				return message, nil
 			}
-			err = p.complain(idIn(data), jsonrpc.CodeInvalidRequest, "a line is no request: %v", wrong)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
+}
+
+// opens says whether a message may pass: its id is in no use.
+func (p *pipe) opens(message jsonrpc.Message) bool {
+	r, ok := message.(*jsonrpc.Request)
+	if !ok || !r.IsCall() {
+		return true
+	}
+	p.write.Lock()
+	defer p.write.Unlock()
+	if p.open[r.ID] {
+		return false
+	}
+	p.open[r.ID] = true
+	return true
 }
 
 // readLine reads a line, and of one that is too long only its end.
@@ -148,6 +168,11 @@ func (p *pipe) Write(_ context.Context, message jsonrpc.Message) error {
 	data, err := jsonrpc.EncodeMessage(message)
 	if err != nil {
 		return err
+	}
+	if r, ok := message.(*jsonrpc.Response); ok {
+		p.write.Lock()
+		delete(p.open, r.ID)
+		p.write.Unlock()
 	}
 	return p.send(data)
 }

@@ -47,6 +47,9 @@ func (c *connection) addResources() {
 // read reads one resource.
 func (c *connection) read(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 	uri := req.Params.URI
+	if len(uri) > maxURI {
+		return nil, invalid("there is no resource %.80q", uri)
+	}
 	answer, err := c.look(ctx, uri)
 	if cadre.AsError(err) != nil && cadre.AsError(err).Code == cadre.CodeNotFound {
 		return nil, mcp.ResourceNotFoundError(uri)

@@ -203,6 +203,10 @@ func namesOf(params []param) string {
 	return strings.Join(out, ", ")
 }
 
+// mostItems is how long a list of a call may be. No verb has use for a longer one, and
+// some look at each item under a lock.
+const mostItems = 1000
+
 // set sets one value. Agents write 3 where "3" is meant, and a wait in seconds.
 func set(v reflect.Value, raw json.RawMessage) error {
 	raw = bytes.TrimSpace(raw)
@@ -234,6 +238,9 @@ func set(v reflect.Value, raw json.RawMessage) error {
 		var items []json.RawMessage
 		if err := json.Unmarshal(raw, &items); err != nil {
 			return fmt.Errorf("is no array")
+		}
+		if len(items) > mostItems {
+			return fmt.Errorf("has %d items, and %d are allowed", len(items), mostItems)
 		}
 		v.Set(reflect.MakeSlice(v.Type(), len(items), len(items)))
 		for i, item := range items {

@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -140,7 +141,7 @@ func (c *connection) bounded(next mcp.MethodHandler) mcp.MethodHandler {
 			}
 		}()
 		if n > most && !strings.HasPrefix(method, "notifications/") {
-			return nil, &jsonrpc.Error{Code: codeBusy, Message: fmt.Sprintf("%d requests of yours are not answered yet: wait for some of them first", most)}
+			return nil, &jsonrpc.Error{Code: codeRefused, Message: fmt.Sprintf("%d requests of yours are not answered yet: wait for some of them first", most)}
 		}
 		defer func() {
 			if r := recover(); r != nil {
@@ -148,12 +149,29 @@ func (c *connection) bounded(next mcp.MethodHandler) mcp.MethodHandler {
 				result, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "a mistake in the program: report it with what the server wrote to its log"}
 			}
 		}()
-		return next(ctx, method, req)
+		result, err = next(ctx, method, req)
+		return result, ofProtocol(err)
 	}
 }
 
-// codeBusy is an error of the protocol that it leaves to servers.
-const codeBusy = -32000
+// codeRefused is an error of the protocol that it leaves to servers.
+const codeRefused = -32000
+
+// ofProtocol makes a refusal an error of the protocol, with what else is known of it.
+func ofProtocol(err error) error {
+	e, ok := errors.AsType[*cadre.Error](err)
+	if !ok {
+		return err
+	}
+	code := int64(codeRefused)
+	switch e.Code {
+	case cadre.CodeUsage, cadre.CodeNotFound:
+		code = jsonrpc.CodeInvalidParams
+	case cadre.CodeInternal:
+		code = jsonrpc.CodeInternalError
+	}
+	return &jsonrpc.Error{Code: code, Message: e.Message, Data: mustJSON(object{"error": e})}
+}
 
 // began names a guest after its program, and waits for the end.
 func (c *connection) began(client *mcp.ServerSession, program *mcp.Implementation) {

@@ -63,7 +63,13 @@ func (n *noise) String() string {
 }
 
 func newWorld(t testing.TB) *world {
-	w := &world{t: t, dir: t.TempDir(), tokens: map[string]string{}, said: &noise{}}
+	dir, err := os.MkdirTemp("", "cadre-mcp-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A supervisor that is about to end may still write.
+	t.Cleanup(func() { becomes(func() bool { return os.RemoveAll(dir) == nil }) })
+	w := &world{t: t, dir: dir, tokens: map[string]string{}, said: &noise{}}
 	w.token("operator", "--role", "operator")
 	w.cadre("team", "create", "web")
 	w.cadre("team", "join", "--name", "eve")
