@@ -90,6 +90,9 @@ func (p *program) agentPrograms(ctx context.Context) ([]agentProgram, error) {
 			a.Hint = err.Error() + "; cadre install " + t.Name + " --print"
 		} else if !a.Installed {
 			a.Hint = "cadre install " + t.Name
+			if there, err := t.Plan(s.Place, install.Wish{Drop: true}); err == nil && len(there) > 0 {
+				a.Hint = "its entry starts another program: " + a.Hint
+			}
 		}
 		out = append(out, a)
 	}
@@ -179,12 +182,12 @@ func (s settings) change(name string, w install.Wish, write bool, again string) 
 	switch {
 	case err != nil:
 		return nil, err
-	case !t.Writable() && !w.Project, !t.InProjects() && w.Project:
-		where := ""
-		if t.InProjects() {
-			where = ", or written for a project (--project)"
-		}
-		return nil, cadre.Refuse(cadre.RuleValue, "cadre install "+name+" --print", "the settings of %s are only printed%s", t.Title, where)
+	case !t.InProjects():
+		return nil, cadre.Refuse(cadre.RuleValue, "cadre install "+name+" --print", "the settings of %s are only printed", t.Title)
+	case !t.Writable() && !w.Project && w.Drop:
+		return nil, cadre.Refuse(cadre.RuleValue, again+" --project", "the settings of %s are written for a project only", t.Title)
+	case !t.Writable() && !w.Project:
+		return nil, cadre.Refuse(cadre.RuleValue, "cadre install "+name+" --print", "the settings of %s are only printed, or written for a project (--project)", t.Title)
 	case w.Hooks && !t.HasHooks():
 		return nil, cadre.Refuse(cadre.RuleValue, "cadre install "+name, "%s has no hooks that Cadre knows", t.Title)
 	}
@@ -193,7 +196,7 @@ func (s settings) change(name string, w install.Wish, write bool, again string) 
 	}
 	changes, err := t.Plan(s.Place, w)
 	if err != nil {
-		return nil, cadre.Fault(err, "cadre install "+name+" --print", "%s", err)
+		return nil, cadre.Fault(err, "cadre install "+name+" --print", "the settings of %s", t.Title)
 	}
 	out := &installed{Tool: name, Changes: []fileChange{}, title: t.Title, again: again}
 	for _, c := range changes {
@@ -208,7 +211,7 @@ func (s settings) change(name string, w install.Wish, write bool, again string) 
 			continue
 		}
 		if err := c.Apply(); err != nil {
-			return nil, cadre.Fault(err, again+" --write", "writing the settings of %s: %s", t.Title, err)
+			return nil, cadre.Fault(err, again+" --write", "writing the settings of %s", t.Title)
 		}
 		out.Written = true
 	}

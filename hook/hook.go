@@ -197,20 +197,21 @@ func sync(ctx context.Context, s *coord.Session, v *coord.Sync) (told, error) {
 type part struct {
 	head  string
 	items []string
-	rest  string // the command that shows what there was no room for
+	left  int    // how many more there are
+	rest  string // the command that shows them
 }
 
 // parts are what there is to tell, messages first.
 func (n told) parts() []part {
 	return []part{
-		{"Messages for you:", each(n.Messages, letter), "cadre msg inbox"},
-		{"Waiting for your answer (cadre ask show ID):", each(n.Asks, n.ask), "cadre ask list"},
+		{"Messages for you:", each(n.Messages, letter), n.Left.Messages, "cadre msg inbox"},
+		{"Waiting for your answer (cadre ask show ID):", each(n.Asks, n.ask), 0, "cadre ask list"},
 		{"Answers to what you asked:", each(n.Answers, func(a *cadre.Ask) string {
 			return fmt.Sprintf("- %s, %s: %s", a.ID, a.State, short(a.Answer, "cadre ask show "+string(a.ID)))
-		}), "cadre ask list --all"},
-		{"Your tasks:", each(n.Tasks, taskLine), "cadre task list --owner " + n.You},
-		{"Not yours any more:", each(n.Lost, func(id cadre.TaskID) string { return "- task " + string(id) }), "cadre task list"},
-		{"Ready for whoever takes it (cadre task next --claim):", each(n.Ready, taskLine), "cadre task list --open"},
+		}), 0, "cadre ask list --all"},
+		{"Your tasks:", each(n.Tasks, taskLine), n.Left.Tasks, "cadre task list --owner " + n.You},
+		{"Not yours any more:", each(n.Lost, func(id cadre.TaskID) string { return "- task " + string(id) }), 0, "cadre task list"},
+		{"Ready for whoever takes it (cadre task next --claim):", each(n.Ready, taskLine), n.Left.Ready, "cadre task list --open"},
 	}
 }
 
@@ -264,12 +265,12 @@ func (n told) word(text string) Word {
 				w.Mail = append(w.Mail, m.ID)
 			}
 		}
-		if fit < len(p.items) {
-			w.Text += fmt.Sprintf("\n- … and %d more: %s", len(p.items)-fit, p.rest)
+		if left := p.left + len(p.items) - fit; left > 0 {
+			w.Text += fmt.Sprintf("\n- … and %d more: %s", left, p.rest)
 		}
 	}
-	if n.More {
-		w.Text += "\n\n… and more: cadre task list, cadre msg inbox"
+	if n.More && !n.Full {
+		w.Text += "\n\nThere is more, which comes next."
 	}
 	return w
 }

@@ -132,7 +132,7 @@ type Change struct {
 func (c Change) Needed() bool { return !bytes.Equal(c.Before, c.After) }
 
 // ErrUnknownText is a settings file that is not written as its program writes it.
-var ErrUnknownText = errors.New("it cannot be changed without losing something")
+var ErrUnknownText = errors.New("it is written in a way that could not be kept, with remarks for example; put the entry in by hand")
 
 // Wish is what is to be so.
 type Wish struct {
@@ -270,7 +270,8 @@ func (c Change) Apply() error {
 	return os.Rename(f.Name(), c.Path)
 }
 
-// Lines gives the lines that go and those that come, and the number of the first.
+// Lines gives the lines that go and those that come, and the number of the first. Where
+// lines only become others, those between them are left out.
 func (c Change) Lines() (first int, gone, come []string) {
 	before, after := lines(c.Before), lines(c.After)
 	for first < len(before) && first < len(after) && before[first] == after[first] {
@@ -279,6 +280,14 @@ func (c Change) Lines() (first int, gone, come []string) {
 	before, after = before[first:], after[first:]
 	for len(before) > 0 && len(after) > 0 && before[len(before)-1] == after[len(after)-1] {
 		before, after = before[:len(before)-1], after[:len(after)-1]
+	}
+	if len(before) == len(after) {
+		for i, line := range before {
+			if line != after[i] {
+				gone, come = append(gone, line), append(come, after[i])
+			}
+		}
+		return first + 1, gone, come
 	}
 	return first + 1, before, after
 }
