@@ -26,6 +26,7 @@ type connection struct {
 	mcp    *mcp.Server
 	ctx    context.Context // ends with the connection, and with the caller's token
 	end    context.CancelFunc
+	begun  func(*mcp.ServerSession) // told who the client is, before the client is; may be nil
 
 	mu       sync.Mutex
 	s        *coord.Session

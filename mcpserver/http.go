@@ -49,20 +49,18 @@ func (srv *Server) Handler(ctx context.Context, caller func(context.Context, str
 			http.Error(w, err.Error(), http.StatusTooManyRequests)
 			return
 		}
+		if visit != nil {
+			defer visitors.answered(visit)
+		}
 		if id != "" {
 			streams.ServeHTTP(w, r)
-			if visit != nil {
-				visitors.answered(visit, nil)
-			}
 			return
 		}
 		srv.busy.Add(1)
 		defer srv.busy.Done()
-		s := &slot{server: srv, ctx: ctx, s: info.Extra[sessionKey].(*coord.Session)}
+		s := &slot{server: srv, ctx: ctx, s: info.Extra[sessionKey].(*coord.Session), visit: visit}
+		defer s.forget(func() { visitors.left(info.UserID, visit) })
 		streams.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), connectionKey{}, s)))
-		client := s.client()
-		visitors.answered(visit, client)
-		s.forget(client, func() { visitors.left(info.UserID, visit) })
 	}
 	verify := func(ctx context.Context, token string, r *http.Request) (*auth.TokenInfo, error) {
 		s, err := caller(ctx, token)
@@ -87,28 +85,21 @@ type slot struct {
 	ctx    context.Context
 	s      *coord.Session
 	c      *connection
+	visit  *visit
 }
 
 func (s *slot) connection() *connection {
 	if s.c == nil {
 		s.c = s.server.connect(s.ctx, s.s)
+		s.c.begun = s.visit.client.Store
 	}
 	return s.c
 }
 
-// client is the session that a request began; nil where it began none.
-func (s *slot) client() *mcp.ServerSession {
-	if s.c == nil {
-		return nil
-	}
-	s.c.mu.Lock()
-	defer s.c.mu.Unlock()
-	return s.c.client
-}
-
 // forget ends what was made for a request that began no session, and sees to the end of
 // one that did.
-func (s *slot) forget(client *mcp.ServerSession, gone func()) {
+func (s *slot) forget(gone func()) {
+	client := s.visit.client.Load()
 	if client == nil {
 		gone()
 		if s.c != nil {

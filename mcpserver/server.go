@@ -184,6 +184,9 @@ func (c *connection) began(client *mcp.ServerSession, program *mcp.Implementatio
 		c.s = &named
 	}
 	c.mu.Unlock()
+	if c.begun != nil {
+		c.begun(client)
+	}
 	if guest {
 		c.server.busy.Go(c.renew)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -24,8 +25,8 @@ type visitors struct {
 
 // visit is one client's session.
 type visit struct {
-	client *mcp.ServerSession // nil until it has begun
-	open   int                // requests that are not answered yet
+	client atomic.Pointer[mcp.ServerSession] // nil until it has begun
+	open   int                               // requests that are not answered yet
 }
 
 // enter lets a request in: one of a session, or, without one, a request that may begin a
@@ -43,7 +44,7 @@ func (v *visitors) enter(token, session string) (*visit, error) {
 		return nil, fmt.Errorf("%d requests with this token are open: let some of them end first", open)
 	}
 	if session != "" {
-		i := slices.IndexFunc(all, func(one *visit) bool { return one.client != nil && one.client.ID() == session })
+		i := slices.IndexFunc(all, func(one *visit) bool { return one.client.Load() != nil && one.client.Load().ID() == session })
 		if i < 0 {
 			return nil, nil
 		}
@@ -53,11 +54,12 @@ func (v *visitors) enter(token, session string) (*visit, error) {
 		return one, nil
 	}
 	if len(all) >= mostSessions {
-		i := slices.IndexFunc(all, func(one *visit) bool { return one.open == 0 && one.client != nil })
+		i := slices.IndexFunc(all, func(one *visit) bool { return one.open == 0 && one.client.Load() != nil })
 		if i < 0 {
 			return nil, fmt.Errorf("%d sessions with this token are in use: end some of them first", len(all))
 		}
-		go func(idle *mcp.ServerSession) { _ = idle.Close() }(all[i].client)
+		idle := all[i].client.Load()
+		go func() { _ = idle.Close() }()
 		all = slices.Delete(all, i, i+1)
 	}
 	one := &visit{open: 1}
@@ -65,15 +67,11 @@ func (v *visitors) enter(token, session string) (*visit, error) {
 	return one, nil
 }
 
-// answered says that a request of a visit is over; client is the session that it began,
-// if it did.
-func (v *visitors) answered(one *visit, client *mcp.ServerSession) {
+// answered says that a request of a visit is over.
+func (v *visitors) answered(one *visit) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	one.open--
-	if client != nil {
-		one.client = client
-	}
 }
 
 // left says that a session is over.
