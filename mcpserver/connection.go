@@ -94,7 +94,7 @@ func (c *connection) call(ctx context.Context, t *tool, req *mcp.CallToolRequest
 	form := t.newForm()
 	err := t.decode(form, req.Params.Arguments)
 	if err == nil {
-		err = c.prepare(ctx, s, form)
+		err = c.prepare(s, form)
 	}
 	var name string
 	var verb, answer any
@@ -137,7 +137,7 @@ func (c *connection) alive(ctx context.Context, req *mcp.CallToolRequest) (conte
 const mostLogged = 200
 
 // prepare gives a form what only the connection knows.
-func (c *connection) prepare(ctx context.Context, s *coord.Session, form any) error {
+func (c *connection) prepare(s *coord.Session, form any) error {
 	switch f := form.(type) {
 	case *coord.Log:
 		if f.Limit < 1 || f.Limit > mostLogged {
@@ -173,23 +173,21 @@ func (c *connection) prepare(ctx context.Context, s *coord.Session, form any) er
 			}
 			f.after = cursor.N
 		}
-		if f.after == 0 {
-			return nil
-		}
-		_, err := s.Do(ctx, "msg ack", &cadre.MsgAck{UpTo: f.after})
-		if errors.Is(err, cadre.ErrForbidden) {
-			return nil // it may look at this mail, and no more
-		}
-		return err
 	}
 	return nil
 }
 
 // do has the verb carried out. That nothing came within the time is an answer here.
 func (c *connection) do(ctx context.Context, s *coord.Session, name string, verb, form any) (any, error) {
+	f, mail := form.(*inboxForm)
+	if mail && f.after > 0 {
+		_, err := s.Do(ctx, "msg ack", &cadre.MsgAck{UpTo: f.after})
+		if err != nil && !errors.Is(err, cadre.ErrForbidden) { // then it may look at this mail, and no more
+			return nil, err
+		}
+	}
 	answer, err := s.Do(ctx, name, verb)
-	f, waits := form.(*inboxForm)
-	if !waits || err != nil || f.Wait == 0 || len(answer.([]*cadre.MessageView)) > 0 {
+	if !mail || err != nil || f.Wait == 0 || len(answer.([]*cadre.MessageView)) > 0 {
 		return answer, err
 	}
 	wait, err := f.Wait.duration()

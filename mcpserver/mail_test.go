@@ -29,3 +29,14 @@ func TestMailThatSyncLeftOutIsNotRead(t *testing.T) {
 		succeeds(t, ann, "ReadInbox", `{"limit":1}`, fmt.Sprint("letter ", i))
 	}
 }
+
+// TestARefusedCallReadsNothing: what was shown before is not marked as read by it.
+func TestARefusedCallReadsNothing(t *testing.T) {
+	w := newWorld(t)
+	w.cadre("msg", "send", "ann", "hello")
+	ann := w.connect("ann", "pipe", nil)
+	succeeds(t, ann, "ReadInbox", `{}`, "hello")
+	refused(t, ann, "ReadInbox", `{"limit":-1}`, "limit is a number")
+	refused(t, ann, "ReadInbox", `{"wait":9999}`, "wait is a number")
+	succeeds(t, w.connect("ann", "pipe", nil), "ReadInbox", `{}`, "hello")
+}
