@@ -91,11 +91,16 @@ func (m *Member) lease() *Lease { return m.Lease }
 // reads one, however much there is: every member asks before it takes up work.
 func overdue[P lasting](s Snap, i Index, now Time) (over []P, err error) {
 	// What another boot left is over; it stands before and after this boot's leases.
+	empty := true
 	for _, after := range []string{"", joinKey(now.Boot, "\xff")} {
+		if after != "" && empty {
+			break
+		}
 		for o, err := range scan[P](s, i, "", after) {
 			if err != nil {
 				return nil, err
 			}
+			empty = false
 			if l := o.lease(); !l.expired(now) || after == "" && l.Boot > now.Boot {
 				break
 			}
