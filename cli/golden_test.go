@@ -33,7 +33,8 @@ type desk struct {
 	stdin string
 	limit time.Duration // how long a command may run before it is interrupted
 	env   map[string]string
-	raw   bool // show also what is different in every run
+	raw   bool                                  // show also what is different in every run
+	open  func(dir string) (cadre.Store, error) // the usual store without
 }
 
 func newDesk(t *testing.T) *desk {
@@ -56,6 +57,9 @@ func (d *desk) run(args ...string) (string, int) {
 		inTerm: d.stdin == "", outTerm: true, errTerm: true, width: d.width, patience: time.Hour,
 	}
 	maps.Copy(p.env, d.env)
+	if d.open != nil {
+		p.open = d.open
+	}
 	p.runtime = prompt{supervisors{p}}
 	ctx, cancel := context.WithTimeout(d.t.Context(), d.limit)
 	defer cancel()

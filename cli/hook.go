@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -85,37 +86,45 @@ func (p *program) hook(ctx context.Context, wait time.Duration) error {
 // tell tells a session what it should know at some moment.
 func (p *program) tell(ctx context.Context, s *coord.Session, place hookPlace, event string) (err error) {
 	var word hook.Word
+	at := place.read()
 	if event == "SessionStart" {
 		word, err = hook.Brief(ctx, s)
 	} else {
-		word, err = hook.News(ctx, s, place.read().Cursor, 0, event == "Stop")
+		word, err = hook.News(ctx, s, at.Cursor, 0, event == "Stop")
 	}
 	if err != nil {
 		return err
 	}
-	if err := hook.Write(p.out, event, word.Text); err != nil {
-		return err
+	text := word.Text
+	if event != "SessionStart" && at.knows(word) {
+		text = ""
 	}
-	if err := p.out.Flush(); err != nil {
-		return err
+	if event == "Stop" && text == "" {
+		return nil // and whoever waits beside it goes on waiting
 	}
-	if event == "Stop" && word.Text == "" {
-		return nil // else whoever waits beside it would end
-	}
-	p.wasTold(ctx, s, place, word)
-	return nil
+	return p.say(ctx, s, place, word, func() error {
+		return errors.Join(hook.Write(p.out, event, text), p.out.Flush())
+	})
 }
 
-// wasTold notes that a session was told something. Where that fails it is told again:
-// an error now would have the client throw away what it was told.
-func (p *program) wasTold(ctx context.Context, s *coord.Session, place hookPlace, w hook.Word) {
+// say tells a session a word, and notes it then. Where nothing can be noted nothing is
+// told: a session that stops would be told the same for ever. An error after it was
+// told would have the client throw the word away, so that it is told again at worst.
+func (p *program) say(ctx context.Context, s *coord.Session, place hookPlace, w hook.Word, write func() error) error {
+	if _, err := place.prepare(told{Cursor: w.Cursor, Said: sum(w)}); err != nil {
+		return err
+	}
+	if err := write(); err != nil {
+		return err
+	}
 	var err error
 	if len(w.Mail) > 0 {
 		_, err = s.Do(context.WithoutCancel(ctx), "msg ack", &cadre.MsgAck{IDs: w.Mail})
 	}
-	if _, errWrite := place.write(w.Cursor); err != nil || errWrite != nil {
-		p.warn("%s", errors.Join(err, errWrite))
+	if err = errors.Join(err, place.commit()); err != nil {
+		p.warn("%s", err)
 	}
+	return nil
 }
 
 // waitForWork waits in the background of a session that has stopped, until there is
@@ -126,18 +135,16 @@ func (p *program) waitForWork(ctx context.Context, s *coord.Session, place hookP
 	defer cancel()
 	var at told
 	err := place.alone(ctx, func() (err error) { // ends one that waits already
-		at, err = place.write(place.read().Cursor)
-		return err
+		if at, err = place.prepare(place.read()); err != nil {
+			return err
+		}
+		return place.commit()
 	})
 	if err != nil {
 		return err
 	}
 	go place.whileLast(ctx, cancel, at)
-	select { // the session has another hook that may find something to go on for right now
-	case <-ctx.Done():
-		return nil
-	case <-time.After(time.Second):
-	}
+	pause(ctx, time.Second) // the session has another hook that may find something to go on for right now
 	for cursor := at.Cursor; ; {
 		word, err := hook.News(ctx, s, cursor, wait, true)
 		if err == nil && word.Text != "" {
@@ -146,10 +153,13 @@ func (p *program) waitForWork(ctx context.Context, s *coord.Session, place hookP
 					cancel()
 					return nil
 				}
-				return p.wake(ctx, s, place, at.Cursor)
+				return p.wake(ctx, s, place, at)
 			})
+			if err == nil { // another's word, or one that it knows
+				pause(ctx, time.Second)
+			}
 		}
-		if ctx.Err() != nil {
+		if ctx.Err() != nil && !errors.As(err, new(findings)) {
 			return nil
 		}
 		if err != nil {
@@ -159,17 +169,25 @@ func (p *program) waitForWork(ctx context.Context, s *coord.Session, place hookP
 	}
 }
 
+// pause waits for a time, or until the context ends.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
 // wake tells a session that stopped what it should go on for.
-func (p *program) wake(ctx context.Context, s *coord.Session, place hookPlace, cursor string) error {
-	word, err := hook.News(ctx, s, cursor, 0, true)
-	if err != nil || word.Text == "" {
+func (p *program) wake(ctx context.Context, s *coord.Session, place hookPlace, at told) error {
+	word, err := hook.News(ctx, s, at.Cursor, 0, true)
+	if err != nil || word.Text == "" || at.knows(word) {
 		return err
 	}
-	if _, err := fmt.Fprintln(p.stderr, word.Text); err != nil {
+	err = p.say(ctx, s, place, word, func() error {
+		_, err := fmt.Fprintln(p.stderr, word.Text)
 		return err
-	}
-	p.wasTold(ctx, s, place, word)
-	return findings(2)
+	})
+	return cmp.Or[error](err, findings(2))
 }
 
 // hookPlace is the file in which it stands what a session was told. It is a cache:
@@ -183,7 +201,19 @@ type hookPlace struct {
 // told is how far a session was told, and which hook was the last to do so.
 type told struct {
 	Cursor string `json:"cursor"`
+	Said   string `json:"said"` // the sum of its last word
 	Turn   string `json:"turn"`
+}
+
+// knows says whether a word was the last one too: the mail in it could not be marked as
+// read.
+func (t told) knows(w hook.Word) bool { return t.Said == sum(w) }
+
+// sum tells words apart.
+func sum(w hook.Word) string {
+	h := fnv.New64a()
+	_, _ = fmt.Fprintln(h, w.Text, w.Mail) // a hash takes everything
+	return fmt.Sprintf("%016x", h.Sum64())
 }
 
 // lockPatience is how long a hook waits for the others of its session. The client would
@@ -227,19 +257,21 @@ func (h hookPlace) read() (at told) {
 	return at
 }
 
-// write notes how far a session was told. At every moment there is the old note or the
-// new.
-func (h hookPlace) write(cursor string) (told, error) {
-	at := told{cursor, rand.Text()}
+// prepare writes what is to be noted, as a new turn, beside the note. commit makes it
+// the note: at every moment there is the old one or the new.
+func (h hookPlace) prepare(at told) (told, error) {
+	at.Turn = rand.Text()
 	data, err := json.Marshal(at)
-	if err != nil {
-		return at, err
+	if err == nil {
+		err = os.WriteFile(h.path+".new", data, 0o600)
 	}
-	if err := os.WriteFile(h.path+".new", data, 0o600); err != nil {
-		return at, err
+	if info, errNow := os.Lstat(h.path); err == nil && errNow == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is in the way", h.path)
 	}
-	return at, os.Rename(h.path+".new", h.path)
+	return at, err
 }
+
+func (h hookPlace) commit() error { return os.Rename(h.path+".new", h.path) }
 
 func (h hookPlace) remove() error {
 	for _, path := range []string{h.path, h.path + ".new"} {
@@ -257,10 +289,9 @@ func (h hookPlace) whileLast(ctx context.Context, end func(), at told) {
 	above := proc.Ancestors()
 	above = above[:min(2, len(above))]
 	for {
-		select {
-		case <-ctx.Done():
+		pause(ctx, time.Second)
+		if ctx.Err() != nil {
 			return
-		case <-time.After(time.Second):
 		}
 		if h.read() != at || slices.ContainsFunc(above, func(id proc.Ancestor) bool { return !id.Alive() }) {
 			end()

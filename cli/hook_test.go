@@ -4,6 +4,7 @@ package cli_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -121,20 +122,27 @@ func TestAKilledHookLosesNothing(t *testing.T) {
 	}
 }
 
-// A client throws away what a failing hook says, so one that said it has not failed.
-func TestWhatWasToldCountsWhereItCannotBeNoted(t *testing.T) {
+// Where it cannot be noted that something was told, it is told later: a session that
+// stops would be told the same for ever.
+func TestNothingIsToldThatCannotBeNoted(t *testing.T) {
 	w := newHooked(t)
 	notes, err := filepath.Glob(filepath.Join(w.dir, "cache", "cadre", "hooks", "*.json"))
 	if err != nil || len(notes) != 1 {
 		t.Fatalf("%v, %v", notes, err)
 	}
-	if err := os.Remove(notes[0]); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Join(notes[0], "in the way"), 0o700); err != nil {
+	if err := errors.Join(os.Remove(notes[0]), os.MkdirAll(filepath.Join(notes[0], "in the way"), 0o700)); err != nil {
 		t.Fatal(err)
 	}
 	w.news("hello")
+	for _, event := range []string{"PostToolUse", "Stop"} {
+		h := w.start(event)
+		if code := exitOf(t, h.Wait()); code != 1 || strings.Contains(h.said.String(), "hello") {
+			t.Errorf("%s ends with %d: %s", event, code, &h.said)
+		}
+	}
+	if err := os.RemoveAll(notes[0]); err != nil {
+		t.Fatal(err)
+	}
 	if said := w.hook("PostToolUse"); !strings.Contains(said, "from bob: hello") {
 		t.Errorf("it is told %q", said)
 	}
