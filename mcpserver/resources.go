@@ -19,11 +19,12 @@ import (
 // Resources are about the list that the connection works on: no address leads to
 // another team's.
 const (
-	boardURI  = "cadre://board"
-	logURI    = "cadre://log"
-	taskURI   = "cadre://task/"
-	memberURI = "cadre://member/"
-	mailURI   = "cadre://message/"
+	scheme    = "cadre:"
+	boardURI  = scheme + "//board"
+	logURI    = scheme + "//log"
+	taskURI   = scheme + "//task/"
+	memberURI = scheme + "//member/"
+	mailURI   = scheme + "//message/"
 )
 
 func (c *connection) addResources() {
@@ -130,8 +131,9 @@ const (
 	maxURI      = 300
 )
 
-// ours says whether an address is one of a resource that there is or could be.
-func ours(uri string) bool {
+// watchable says whether an address is one of a resource that there is or could be. Those
+// of others are taken too, and never told of: the protocol's own suite has one.
+func watchable(uri string) bool {
 	if name, ok := strings.CutPrefix(uri, memberURI); ok {
 		name, ok = strings.CutSuffix(name, "/log")
 		return ok && name != ""
@@ -141,14 +143,14 @@ func ours(uri string) bool {
 			return id != ""
 		}
 	}
-	return uri == boardURI || uri == logURI
+	return uri == boardURI || uri == logURI || uri != "" && !strings.HasPrefix(uri, scheme)
 }
 
 // subscribe tells a client from now on that a resource changed, also one that is not
 // there yet.
 func (c *connection) subscribe(_ context.Context, req *mcp.SubscribeRequest) error {
 	uri := req.Params.URI
-	if len(uri) > maxURI || !ours(uri) {
+	if len(uri) > maxURI || !watchable(uri) {
 		return invalid("there is no resource %.80q", uri)
 	}
 	c.mu.Lock()
