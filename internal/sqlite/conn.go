@@ -39,6 +39,14 @@ var ready = sync.OnceFunc(func() {
 	configure()
 })
 
+// frames and frameSize are what SQLite's calls use of the stack that stands for C's,
+// but for few. They would be made one by one in sizes of their own, and each size is
+// asked from the system.
+const (
+	frames    = 25
+	frameSize = 512
+)
+
 // patience is how long a statement waits for another connection, in milliseconds.
 const patience = 10_000
 
@@ -51,6 +59,12 @@ func Open(path, options string) (*Conn, error) {
 	}
 	name := (&url.URL{Scheme: "file", Path: slashed, RawQuery: options}).String()
 	c := &Conn{tls: libc.NewTLS(), stmts: map[string][]*stmt{}}
+	for range frames {
+		c.tls.Alloc(frameSize)
+	}
+	for range frames {
+		c.tls.Free(frameSize) // kept for the calls to come
+	}
 	out := c.tls.Alloc(pointerSize)
 	defer c.tls.Free(pointerSize)
 	// No lock of SQLite's own: a connection is for one goroutine at a time.
