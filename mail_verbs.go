@@ -239,6 +239,9 @@ func (v *MsgAck) Decide(s Snap, c Command) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
+	if v.UpTo > uint64(s.Head().Seq) { // a number of another list, or made up, says nothing about what was read
+		return nil, refuse(RuleValue, "there is no message with the number %d in %s yet", v.UpTo, d.Scope()).hint("cadre msg inbox")
+	}
 	var messages []*Message
 	if len(v.IDs) == 0 {
 		if messages, err = collect(d.Unread(d.me)); err != nil {

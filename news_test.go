@@ -107,6 +107,7 @@ func TestMailIsMarkedUpToAMessage(t *testing.T) {
 			last = m
 		}
 	}
+	w.refused(RuleValue, member("ann"), &MsgAck{UpTo: last.N + 1000})
 	w.must(member("ann"), &MsgAck{UpTo: last.N})
 	if got := w.look(member("ann"), &MsgInbox{}).([]*MessageView); len(got) != 1 || got[0].Text != "three" {
 		t.Errorf("unread: %v", got)
