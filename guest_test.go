@@ -168,3 +168,19 @@ func TestATeamIsDormantWhenAGuestThatLedItIsGone(t *testing.T) {
 		t.Error("a lead that is there again does not lead")
 	}
 }
+
+// TestGuestsOfOneProgramGetNamesOfTheirOwn, also beside the one that founded the team.
+func TestGuestsOfOneProgramGetNamesOfTheirOwn(t *testing.T) {
+	w := newWorld(t, "docs")
+	founder := guest("codex", "c1")
+	founder.Role = RoleLead
+	w.must(founder, &TeamCreate{Name: "docs"})
+	w.must(guest("codex", "c2"), &TeamJoin{})
+	w.must(guest("codex", "c3"), &TeamJoin{})
+	for name, connection := range map[string]string{"codex-2": "c2", "codex-3": "c3"} {
+		if m := w.member(name); m == nil || m.Session != connection {
+			t.Errorf("%s is %+v", name, m)
+		}
+	}
+	w.refused(RuleName, guest("codex", "c4"), &TeamJoin{Name: "codex"})
+}

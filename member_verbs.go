@@ -29,6 +29,11 @@ func (v *TeamJoin) Decide(s Snap, c Command) ([]Event, error) {
 	name := v.Name
 	if name == "" {
 		name = c.Actor.Name
+		if c.Actor.Kind == ActorGuest { // which is its program's: there may be more of them
+			if name, err = d.freeName(name); err != nil {
+				return nil, err
+			}
+		}
 	}
 	name, _, _ = strings.Cut(name, "@")
 	if err := CheckMemberName(name); err != nil {

@@ -90,11 +90,21 @@ func (d *draft) identifySession(a Actor) (string, rights, *Member, error) {
 // freeName is a name that nobody has or had: the wanted one, or that with a number.
 func (d *draft) freeName(wanted string) (string, error) {
 	all, err := collect(d.Members())
+	if err != nil {
+		return "", err
+	}
+	team, err := d.Team()
+	if err != nil {
+		return "", err
+	}
+	taken := func(name string) bool {
+		return team != nil && strings.EqualFold(team.Creator.Name, name) || slices.ContainsFunc(all, func(m *Member) bool { return strings.EqualFold(m.Name, name) })
+	}
 	name := wanted
-	for n := 2; slices.ContainsFunc(all, func(m *Member) bool { return strings.EqualFold(m.Name, name) }); n++ {
+	for n := 2; taken(name); n++ {
 		name = fmt.Sprintf("%s-%d", wanted, n)
 	}
-	return name, err
+	return name, nil
 }
 
 // OwnScope is a session's own list: its id, as clients do it. An id that is no
