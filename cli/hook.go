@@ -206,8 +206,8 @@ type told struct {
 }
 
 // knows says whether a word was the last one too: the mail in it could not be marked as
-// read.
-func (t told) knows(w hook.Word) bool { return t.Said == sum(w) }
+// read. One without mail has the same words because the same happened again.
+func (t told) knows(w hook.Word) bool { return len(w.Mail) > 0 && t.Said == sum(w) }
 
 // sum tells words apart.
 func sum(w hook.Word) string {

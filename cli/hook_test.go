@@ -162,3 +162,26 @@ func TestASessionIsBriefedLateRatherThanNever(t *testing.T) {
 		t.Errorf("then it is told %q", said)
 	}
 }
+
+// What happens again is told again, in the same words.
+func TestATaskThatIsReadyAgainIsToldAgain(t *testing.T) {
+	w := newHooked(t)
+	w.env = []string{"CLAUDE_CODE_SESSION_ID=22222222-bbbb-4bbb-8bbb-222222222222"}
+	w.must("team", "create", "two")
+	w.env = []string{"CLAUDE_CODE_SESSION_ID=11111111-aaaa-4aaa-8aaa-111111111111"}
+	w.must("team", "join", "two", "--name", "ann")
+	w.env = nil
+	w.must("team", "join", "two", "--name", "bob", "--as", "bob")
+	w.hook("SessionStart")
+	w.must("task", "add", "for anyone", "--team", "two")
+	for round := range 2 {
+		if said := w.hook("Stop"); !strings.Contains(said, "[ready] for anyone") {
+			t.Errorf("round %d: it is told %q", round, said)
+		}
+		if said := w.hook("Stop"); said != "" {
+			t.Errorf("round %d: then it is told %q", round, said)
+		}
+		w.must("task", "claim", "1", "--team", "two", "--as", "bob")
+		w.must("task", "release", "1", "--team", "two", "--as", "bob")
+	}
+}
