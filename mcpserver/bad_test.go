@@ -187,8 +187,8 @@ func TestARevokedTokenEndsItsConnections(t *testing.T) {
 			}()
 			begins()
 			w.cadre("token", "revoke", w.tokenOf("ann"))
-			if got := <-ended; got.err == nil && (!got.r.IsError || !strings.Contains(told(got.r), "revoked")) {
-				t.Errorf("the call that waited: %s", told(got.r))
+			if got := <-ended; got.err != nil || !got.r.IsError || !strings.Contains(told(got.r), "revoked") {
+				t.Errorf("the call that waited: %+v, %v", got.r, got.err)
 			}
 			if r, err := ann.CallTool(context.Background(), &mcp.CallToolParams{Name: "TaskList"}); err == nil {
 				t.Errorf("the connection goes on: %s", told(r))

@@ -28,6 +28,8 @@ type connection struct {
 	end    context.CancelFunc
 	begun  func(*mcp.ServerSession) // told who the client is, before the client is; may be nil
 
+	unanswered func() bool // whether answers are still on their way
+
 	mu       sync.Mutex
 	s        *coord.Session
 	client   *mcp.ServerSession
@@ -131,6 +133,18 @@ func (c *connection) alive(ctx context.Context, req *mcp.CallToolRequest) (conte
 		}
 		cancel(nil)
 	}
+}
+
+// hangUp ends the connection once its caller may not have it any more. Calls that waited
+// end then, too, and are told why; a client that does not listen is not waited for.
+func (c *connection) hangUp(client *mcp.ServerSession) {
+	for range 100 {
+		if !c.unanswered() {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	_ = client.Close()
 }
 
 // mostLogged is how many events a call reads; each may be long.

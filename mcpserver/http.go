@@ -52,6 +52,10 @@ func (srv *Server) Handler(ctx context.Context, caller func(context.Context, str
 		if visit != nil {
 			defer visitors.answered(visit)
 		}
+		if visit != nil && r.Method == http.MethodPost {
+			visit.calls.Add(1)
+			defer visit.calls.Add(-1)
+		}
 		if id != "" {
 			streams.ServeHTTP(w, r)
 			return
@@ -91,7 +95,11 @@ type slot struct {
 func (s *slot) connection() *connection {
 	if s.c == nil {
 		s.c = s.server.connect(s.ctx, s.s)
-		s.c.begun = s.visit.client.Store
+		s.c.unanswered = func() bool { return s.visit.calls.Load() > 0 }
+		s.c.begun = func(client *mcp.ServerSession) {
+			s.visit.client.Store(client)
+			context.AfterFunc(s.c.ctx, func() { s.c.hangUp(client) })
+		}
 	}
 	return s.c
 }

@@ -109,6 +109,13 @@ func (p *pipe) opens(message jsonrpc.Message) bool {
 	return true
 }
 
+// unanswered says whether a request has no answer yet.
+func (p *pipe) unanswered() bool {
+	p.write.Lock()
+	defer p.write.Unlock()
+	return len(p.open) > 0
+}
+
 // readLine reads a line, and of one that is too long only its end.
 func (p *pipe) readLine() (data []byte, long bool, err error) {
 	for {
@@ -169,12 +176,13 @@ func (p *pipe) Write(_ context.Context, message jsonrpc.Message) error {
 	if err != nil {
 		return err
 	}
+	p.write.Lock()
+	defer p.write.Unlock()
 	if r, ok := message.(*jsonrpc.Response); ok {
-		p.write.Lock()
 		delete(p.open, r.ID)
-		p.write.Unlock()
 	}
-	return p.send(data)
+	_, err = p.out.Write(append(data, '\n'))
+	return err
 }
 
 // Close ends the connection on this side.

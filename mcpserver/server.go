@@ -118,10 +118,14 @@ func (c *connection) greet(next mcp.MethodHandler) mcp.MethodHandler {
 // lasts as long as the subscription does.
 const listens = "subscriptions/listen"
 
-// bounded refuses a request of somebody who has too many that are not answered yet. One
-// that failed in the middle is told like any other failure, and ends no other.
+// bounded refuses a request of somebody who has too many that are not answered yet, or
+// who may not call any more. One that failed in the middle is told like any other
+// failure, and ends no other.
 func (c *connection) bounded(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (result mcp.Result, err error) {
+		if cause := context.Cause(c.ctx); cause != nil {
+			return nil, ofProtocol(cause)
+		}
 		srv, kind, most := c.server, c.session().Actor.Token, mostCalls
 		if method == listens {
 			kind, most = kind+" "+method, mostWatched
@@ -190,7 +194,6 @@ func (c *connection) began(client *mcp.ServerSession, program *mcp.Implementatio
 	if guest {
 		c.server.busy.Go(c.renew)
 	}
-	context.AfterFunc(c.ctx, func() { _ = client.Close() })
 }
 
 // Pipe serves one client over a pair of pipes, until it hangs up or its token is worth
@@ -199,10 +202,13 @@ func (srv *Server) Pipe(ctx context.Context, s *coord.Session, in io.Reader, out
 	c := srv.connect(ctx, s)
 	defer srv.busy.Wait()
 	defer c.end()
-	client, err := c.mcp.Connect(c.ctx, newPipe(in, out), nil)
+	p := newPipe(in, out)
+	c.unanswered = p.unanswered
+	client, err := c.mcp.Connect(context.WithoutCancel(ctx), p, nil)
 	if err != nil {
 		return err
 	}
+	defer context.AfterFunc(c.ctx, func() { c.hangUp(client) })()
 	err = client.Wait()
 	cause := context.Cause(c.ctx)
 	c.leave()

@@ -27,6 +27,7 @@ type visitors struct {
 type visit struct {
 	client atomic.Pointer[mcp.ServerSession] // nil until it has begun
 	open   int                               // requests that are not answered yet
+	calls  atomic.Int32                      // those of them that are no streams
 }
 
 // enter lets a request in: one of a session, or, without one, a request that may begin a
