@@ -80,8 +80,9 @@ func (v *NewsView) Empty() bool {
 	return len(v.Tasks)+len(v.Lost)+len(v.Ready)+len(v.Messages)+len(v.Asks)+len(v.Answers) == 0
 }
 
-// Look gathers it. What the caller did itself is no news to it. Of events the oldest
-// come first, up to where there is no more room, so that the next call can go on there.
+// Look gathers it. What the caller did itself is no news to it, but for mail that it got
+// by that: nothing unread is passed over. Of events the oldest come first, up to where
+// there is no more room, so that the next call can go on there.
 func (v *News) Look(s Snap, c Command) (any, error) {
 	d, err := look(s, c)
 	if err != nil {
@@ -94,7 +95,7 @@ func (v *News) Look(s Snap, c Command) (any, error) {
 		return out, v.all(d, out)
 	}
 	for _, e := range v.Since {
-		if e.Actor != c.Actor {
+		if _, mail := e.After.(*Message); mail || e.Actor != c.Actor {
 			if err := v.note(d, out, e); err != nil {
 				return nil, err
 			}

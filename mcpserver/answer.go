@@ -157,8 +157,8 @@ func lines[T fmt.Stringer](items []T) string {
 type object = map[string]any
 
 // present makes of a verb's answer what the agent reads: a short text, and the same as
-// data.
-func (c *connection) present(t *tool, form, answer any, given []string) (string, object) {
+// data. scope is the list that the verb was about; the connection may have moved on.
+func (c *connection) present(scope cadre.Scope, t *tool, form, answer any, given []string) (string, object) {
 	switch v := answer.(type) {
 	case *cadre.TaskView:
 		return c.presentTask(t, v, given)
@@ -183,7 +183,7 @@ func (c *connection) present(t *tool, form, answer any, given []string) (string,
 		return text, data
 	case []*cadre.TaskView:
 		if f, ok := form.(*listForm); ok {
-			return c.presentList(f, v)
+			return presentList(scope, f, v)
 		}
 		return lines(linesOf(v)), object{"tasks": linesOf(v)}
 	case *cadre.MessageView:
@@ -192,7 +192,7 @@ func (c *connection) present(t *tool, form, answer any, given []string) (string,
 		return fmt.Sprintf("Message broadcast to %d teammate(s): %s", len(v.To), strings.Join(v.To, ", ")), object{"success": true, "recipients": v.To}
 	case []*cadre.MessageView:
 		if f, ok := form.(*inboxForm); ok {
-			return c.presentInbox(f, v)
+			return c.presentInbox(scope, f, v)
 		}
 	case *cadre.Ask:
 		return presentAsk(v)
@@ -226,7 +226,7 @@ func (c *connection) presentTask(t *tool, v *cadre.TaskView, given []string) (st
 }
 
 // presentList fills a page, and says where the next one begins.
-func (c *connection) presentList(f *listForm, tasks []*cadre.TaskView) (string, object) {
+func presentList(scope cadre.Scope, f *listForm, tasks []*cadre.TaskView) (string, object) {
 	all := linesOf(tasks)
 	page, more := all[:min(f.Limit, len(all))], len(all) > f.Limit
 	if n := fits(page, maxAnswer/2); n < len(page) {
@@ -238,7 +238,7 @@ func (c *connection) presentList(f *listForm, tasks []*cadre.TaskView) (string, 
 		text = "No tasks found"
 	}
 	if more {
-		next := c.listCursor(page[len(page)-1].ID)
+		next := listCursor(scope, page[len(page)-1].ID)
 		data["nextCursor"] = next
 		text += "\nThere are more: cursor " + next
 	}
@@ -257,7 +257,7 @@ func fits[T any](items []T, most int) int {
 }
 
 // presentInbox gives messages, and remembers that this connection was given them.
-func (c *connection) presentInbox(f *inboxForm, messages []*cadre.MessageView) (string, object) {
+func (c *connection) presentInbox(scope cadre.Scope, f *inboxForm, messages []*cadre.MessageView) (string, object) {
 	letters := []letter{}
 	for _, m := range messages[:min(f.Limit, len(messages))] {
 		letters = append(letters, letterOf(m))
@@ -268,8 +268,8 @@ func (c *connection) presentInbox(f *inboxForm, messages []*cadre.MessageView) (
 		return f.Wait.within("No new messages", data), data
 	}
 	last := messages[len(letters)-1].N
-	c.showed(last, len(letters) == len(messages))
-	data["cursor"] = c.cursor(last)
+	c.showed(scope, last, len(letters) == len(messages))
+	data["cursor"] = coord.Cursor{Scope: scope, N: last}.String()
 	return lines(letters), data
 }
 
@@ -302,7 +302,7 @@ func (c *connection) presentSync(f *syncForm, v *coord.Synced) (string, object) 
 	if len(letters) > 0 {
 		last = v.Messages[len(letters)-1].N
 	}
-	c.synced(last, v.Full, len(letters) == len(v.Messages) && !v.More)
+	c.synced(v, last, len(letters) < len(v.Messages) || v.Left.Messages > 0)
 	add("messages", "Messages:", len(letters), lines(letters), letters)
 	add("requests", "Waiting for your answer:", len(v.Asks), lines(requestsOf(v.Asks)), requestsOf(v.Asks))
 	add("answers", "Answered:", len(v.Answers), lines(requestsOf(v.Answers)), requestsOf(v.Answers))

@@ -51,42 +51,36 @@ func (c *connection) session() *coord.Session {
 	return &s
 }
 
-// showed remembers that messages were shown up to one, in order and without a gap; all
-// says that there were no more.
-func (c *connection) showed(n uint64, all bool) {
+// showed remembers that messages of a list were shown up to one, in order and without a
+// gap; all says that there were no more.
+func (c *connection) showed(scope cadre.Scope, n uint64, all bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.seen[c.s.Scope] = max(c.seen[c.s.Scope], n)
-	c.whole[c.s.Scope] = all
+	c.seen[scope] = max(c.seen[scope], n)
+	c.whole[scope] = all
 }
 
-// synced remembers the same of the messages of a Sync, which are all that is unread, or
-// only what came since a cursor: where something before was left out they count as not
-// shown, and come again with ReadInbox.
-func (c *connection) synced(n uint64, full, all bool) {
+// synced remembers the same of the messages of a Sync, which are what is unread from the
+// oldest on, or only what came since a cursor: where something before that was left out
+// they count as not shown, and come again with ReadInbox. left says that there are more,
+// which no other Sync brings.
+func (c *connection) synced(v *coord.Synced, n uint64, left bool) {
 	c.mu.Lock()
-	whole := all && (full || c.whole[c.s.Scope])
-	c.whole[c.s.Scope] = whole
+	gap := !v.Full && !c.whole[v.Scope]
 	c.mu.Unlock()
-	if whole {
-		c.showed(n, true)
+	if !gap {
+		c.showed(v.Scope, n, !left)
 	}
 }
 
-func (c *connection) shown() uint64 {
+func (c *connection) shown(scope cadre.Scope) uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.seen[c.s.Scope]
-}
-
-func (c *connection) cursor(n uint64) string {
-	return coord.Cursor{Scope: c.session().Scope, N: n}.String()
+	return c.seen[scope]
 }
 
 // listCursor goes on after a task.
-func (c *connection) listCursor(id cadre.TaskID) string {
-	return string(c.session().Scope) + ":" + string(id)
-}
+func listCursor(scope cadre.Scope, id cadre.TaskID) string { return string(scope) + ":" + string(id) }
 
 // call carries out one call of a tool.
 func (c *connection) call(ctx context.Context, t *tool, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -113,7 +107,7 @@ func (c *connection) call(ctx context.Context, t *tool, req *mcp.CallToolRequest
 		return c.refused(ctx, s, t, err), nil
 	}
 	c.follow(ctx, name, answer)
-	text, data := c.present(t, form, answer, argumentNames(req.Params.Arguments))
+	text, data := c.present(s.Scope, t, form, answer, argumentNames(req.Params.Arguments))
 	return c.reply(ctx, text, data), nil
 }
 
@@ -162,7 +156,7 @@ func (c *connection) prepare(s *coord.Session, form any) error {
 			f.Timeout = waitMost * time.Second
 		}
 	case *syncForm:
-		f.seen = c.shown()
+		f.seen = c.shown(s.Scope)
 	case *listForm:
 		if f.Cursor == "" {
 			return nil
@@ -176,7 +170,7 @@ func (c *connection) prepare(s *coord.Session, form any) error {
 		}
 		f.after = cadre.TaskID(id)
 	case *inboxForm:
-		f.after = c.shown()
+		f.after = c.shown(s.Scope)
 		if f.Cursor != "" {
 			cursor, err := s.ParseCursor(f.Cursor)
 			if err != nil {
@@ -250,7 +244,7 @@ func (c *connection) follow(ctx context.Context, name string, answer any) {
 func (c *connection) reply(ctx context.Context, text string, data object) *mcp.CallToolResult {
 	text, data = shorten(text, data)
 	s := c.session()
-	if answer, err := s.Do(ctx, "due", &cadre.Due{After: c.shown()}); err == nil {
+	if answer, err := s.Do(ctx, "due", &cadre.Due{After: c.shown(s.Scope)}); err == nil {
 		if due := answer.(*cadre.DueView); due.Unread+due.Asks > 0 {
 			data["waiting"] = due
 			text += fmt.Sprintf("\nYou have %d unread, %d asks: ReadInbox or Sync.", due.Unread, due.Asks)

@@ -3,6 +3,7 @@ package mcpserver_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -25,8 +26,56 @@ func TestMailThatSyncLeftOutIsNotRead(t *testing.T) {
 	cursor := sync(`{}`)
 	send(25)
 	sync(fmt.Sprintf(`{"cursor":%q}`, cursor))
-	for i := range 26 {
+	for i := 20; i < 26; i++ { // those before were shown
 		succeeds(t, ann, "ReadInbox", `{"limit":1}`, fmt.Sprint("letter ", i))
+	}
+}
+
+// TestWhatSyncShowedDoesNotComeAgain: not with ReadInbox, also where several calls were
+// needed; and nothing is passed over that came by the caller's own doing.
+func TestWhatSyncShowedDoesNotComeAgain(t *testing.T) {
+	w := newWorld(t)
+	ann := w.connect("ann", "pipe", nil)
+	var answer struct {
+		Cursor   string
+		Messages []struct{ Text string }
+	}
+	sync := func(arguments string) {
+		t.Helper()
+		answer.Messages = nil
+		if err := json.Unmarshal([]byte(data(t, call(t, ann, "Sync", arguments))), &answer); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sync(`{}`)
+	succeeds(t, ann, "SendMessage", `{"to":"ann","message":"letter 0"}`, "sent")
+	for i := 1; i < 45; i++ {
+		w.cadre("msg", "send", "ann", fmt.Sprint("letter ", i))
+	}
+	for i := 0; i < 45; i += len(answer.Messages) {
+		if sync(fmt.Sprintf(`{"cursor":%q}`, answer.Cursor)); len(answer.Messages) == 0 || answer.Messages[0].Text != fmt.Sprint("letter ", i) {
+			t.Fatalf("after %d letters: %+v", i, answer)
+		}
+	}
+	succeeds(t, ann, "ReadInbox", `{}`, "No new messages")
+}
+
+// TestAnAnswerIsAboutTheListOfItsCall, also when the caller moved to another meanwhile:
+// what was read here says nothing about what was read there.
+func TestAnAnswerIsAboutTheListOfItsCall(t *testing.T) {
+	w := newWorld(t)
+	r := w.raw(w.tokens["operator"])
+	r.greet(t)
+	call := func(id int, tool, arguments string) {
+		r.say(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, id, tool, arguments))
+	}
+	call(1, "ReadInbox", `{"wait":60}`)
+	begins()
+	call(2, "TeamCreate", `{"team_name":"mine"}`)
+	r.hear(t)
+	succeeds(t, w.connect("ann", "pipe", nil), "SendMessage", `{"to":"team-lead","message":"hello"}`, "sent")
+	if got, err := json.Marshal(r.hear(t)); err != nil || !strings.Contains(string(got), "hello") || !strings.Contains(string(got), `"cursor":"docs::`) {
+		t.Errorf("%s, %v", got, err)
 	}
 }
 

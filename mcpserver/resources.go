@@ -100,7 +100,7 @@ func (c *connection) look(ctx context.Context, uri string) (any, error) {
 		b := board{Team: status, Tasks: tasks[:fits(tasks, maxResource/2)]}
 		n := len(b.Tasks)
 		if b.More = max(0, view.Tasks[cadre.Pending]+view.Tasks[cadre.InProgress]-n); b.More > 0 {
-			b.Next = c.listCursor(b.Tasks[n-1].ID)
+			b.Next = listCursor(s.Scope, b.Tasks[n-1].ID)
 		}
 		return b, nil
 	case uri == logURI:
