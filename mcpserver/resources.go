@@ -98,9 +98,11 @@ func (c *connection) look(ctx context.Context, uri string) (any, error) {
 		view, tasks := team.(*cadre.TeamView), linesOf(answer.([]*cadre.TaskView))
 		_, status := presentStatus(view)
 		b := board{Team: status, Tasks: tasks[:fits(tasks, maxResource/2)]}
-		n := len(b.Tasks)
-		if b.More = max(0, view.Tasks[cadre.Pending]+view.Tasks[cadre.InProgress]-n); b.More > 0 {
-			b.Next = listCursor(s.Scope, b.Tasks[n-1].ID)
+		if n := len(b.Tasks); n > 0 { // else what was counted is gone meanwhile
+			b.More = max(0, view.Tasks[cadre.Pending]+view.Tasks[cadre.InProgress]-n)
+		}
+		if b.More > 0 {
+			b.Next = listCursor(s.Scope, b.Tasks[len(b.Tasks)-1].ID)
 		}
 		return b, nil
 	case uri == logURI:

@@ -4,13 +4,21 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"cadre"
+	"cadre/coord"
+	"cadre/mcpserver"
+	"cadre/memstore"
 )
 
 // TestResources reads each resource, and hears of changes to those that were asked for.
@@ -260,5 +268,50 @@ func TestTiers(t *testing.T) {
 	}
 	if out, err := w.command("", "mcp", "--tools", "everything").CombinedOutput(); err == nil {
 		t.Errorf("there is a tier that is none: %s", out)
+	}
+}
+
+// vanishing is a store in which everything is gone when one looks for the second time.
+type vanishing struct {
+	cadre.Store
+	looks int
+	gone  func()
+}
+
+func (s *vanishing) View(ctx context.Context, scope cadre.Scope, show func(cadre.Snap) error) error {
+	if s.looks++; s.looks == 2 {
+		s.gone()
+	}
+	return s.Store.View(ctx, scope, show)
+}
+
+// TestABoardWhoseTasksGo while it is read has none, and says so.
+func TestABoardWhoseTasksGo(t *testing.T) {
+	c := &coord.Coord{Store: memstore.New(), Now: func() cadre.Time { return cadre.Time{Wall: time.Now()} }}
+	s := &coord.Session{Coord: c, Actor: cadre.Actor{Kind: cadre.ActorOperator, Name: "operator", Proof: cadre.ProofTerminal}, Scope: "docs"}
+	do := func(verb any) {
+		if _, err := s.Do(t.Context(), "test", verb); err != nil {
+			t.Error(err)
+		}
+	}
+	do(&cadre.TaskAdd{Subject: "One"})
+	seen := &coord.Coord{Now: c.Now, Store: &vanishing{Store: c.Store, gone: func() { do(&cadre.TaskRemove{ID: "1"}) }}}
+	in, say := io.Pipe()
+	hear, out := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- mcpserver.New(mcpserver.Options{Tier: mcpserver.All, Log: slog.New(slog.DiscardHandler)}).Pipe(t.Context(), &coord.Session{Coord: seen, Actor: s.Actor, Scope: "docs"}, in, out)
+	}()
+	r := &raw{in: say, out: json.NewDecoder(hear)}
+	r.greet(t)
+	r.say(t, `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"cadre://board"}}`)
+	if answer, err := json.Marshal(r.hear(t)["result"]); err != nil || !strings.Contains(string(answer), `\"tasks\":[]`) {
+		t.Errorf("%s, %v", answer, err)
+	}
+	if err := say.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
