@@ -105,11 +105,11 @@ func Brief(ctx context.Context, s *coord.Session) (Word, error) {
 	if err != nil {
 		return Word{}, err
 	}
-	_, err = s.Do(ctx, "team show", &cadre.TeamShow{})
-	team := err == nil
-	if err != nil && !errors.Is(err, cadre.ErrNotFound) {
+	shown, err := s.Do(ctx, "team show", &cadre.TeamShow{})
+	if err != nil {
 		return Word{}, err
 	}
+	team := shown.(*cadre.TeamView).Team != nil
 	if !team && news.Empty() {
 		return Word{Cursor: news.Cursor}, nil
 	}

@@ -291,3 +291,19 @@ func TestWhatDoesNotFitIsCounted(t *testing.T) {
 		t.Errorf("of %d tasks a session that begins is told, %v:\n%s", ready, err, word.Text)
 	}
 }
+
+// Hooks are for all of a user's sessions, and most have nothing to do with a team.
+func TestASessionWithoutATeam(t *testing.T) {
+	lead, _ := team(t)
+	alone := *lead
+	alone.Actor.Session = "33333333-cccc-4ccc-8ccc-333333333333"
+	alone.Scope = cadre.OwnScope(alone.Actor.Session)
+	if word, err := hook.Brief(t.Context(), &alone); err != nil || word.Text != "" {
+		t.Errorf("it is told %q, %v", word.Text, err)
+	}
+	must(t, &alone, &cadre.TaskAdd{Subject: "its own"})
+	word, err := hook.Brief(t.Context(), &alone)
+	if err != nil || !strings.HasPrefix(word.Text, "Your list of tasks") || !strings.Contains(word.Text, "its own") {
+		t.Errorf("with a list it is told %q, %v", word.Text, err)
+	}
+}
