@@ -114,7 +114,7 @@ func TestWhatIsNotUnderstoodIsLeftAlone(t *testing.T) {
 	}
 	for _, text := range []string{
 		"mcp_servers = { other = { command = \"y\" } }\n", "[mcp_servers]\ncadre = { command = \"y\" }\n", "mcp_servers.cadre.command = \"y\"\n",
-		"x = \"\"\"\n[mcp_servers.cadre]\n", "x = \"y\n",
+		"x = \"\"\"\n[mcp_servers.cadre]\n", "x = \"y\n", "\"mcp_servers\".cadre.command = \"y\"\n", "['mcp_servers']\ncadre = { command = \"y\" }\n",
 	} {
 		if got, _, err := (table{}).add([]byte(text), "cadre"); !errors.Is(err, ErrUnknownText) {
 			t.Errorf("%q became %q, %v", text, got, err)

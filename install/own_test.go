@@ -138,6 +138,10 @@ func TestWhatItsUserChangedStays(t *testing.T) {
 			"codex", ".codex/config.toml", "[mcp_servers.cadre]\ncommand = \"cadre\"\nargs = [\"mcp\", \"--tools\", \"team\"]\nenv_vars = [\"MINE\"]\n", "", "env_vars",
 		},
 		{
+			"codex", ".codex/config.toml", "[ \"mcp_servers\" . 'cadre' ]\ncommand = \"/o/cadre\"\nargs = [\"mcp\"]\n",
+			"[ \"mcp_servers\" . 'cadre' ]\ncommand = \"cadre\"\nargs = [\"mcp\"]\n", "args",
+		},
+		{
 			"codex", ".codex/config.toml", "[mcp_servers.cadre]\nurl = \"http://127.0.0.1:7333/mcp\"\n",
 			"[mcp_servers.cadre]\ncommand = \"cadre\"\nargs = [\"mcp\", \"--tools\", \"team\"]\nenv_vars = [" + tomlList(passed) + "]\n", "",
 		},

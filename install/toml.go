@@ -26,16 +26,19 @@ var passed = []string{
 	"CLAUDE_CONFIG_DIR", "XDG_CACHE_HOME", "XDG_STATE_HOME",
 }
 
+// servers is the key of all servers, which nobody needs to quote and everybody may.
+const servers = `(?:mcp_servers|"mcp_servers"|'mcp_servers')`
+
 // ours is the table as it is written, and what else belongs to it: everything up to
 // the next table. What it is called behind our name is the table of one of its keys.
-var ours = pattern(`(?m)^[ \t]*\[[ \t]*mcp_servers[ \t]*\.[ \t]*(?:cadre|"cadre"|'cadre')[ \t]*(?:\.[ \t]*([^\]\n]*?)[ \t]*)?\][^\n]*\n?(?:[ \t\r]*(?:[^\[\s][^\n]*)?\n)*(?:[ \t]*[^\[\s][^\n]*\z)?`)
+var ours = pattern(`(?m)^[ \t]*\[[ \t]*` + servers + `[ \t]*\.[ \t]*(?:cadre|"cadre"|'cadre')[ \t]*(?:\.[ \t]*([^\]\n]*?)[ \t]*)?\][^\n]*\n?(?:[ \t\r]*(?:[^\[\s][^\n]*)?\n)*(?:[ \t]*[^\[\s][^\n]*\z)?`)
 
 // remark is what may belong to the next table: the last lines, if they are empty or
 // remarks.
 var remark = pattern(`(?:(?m:^)[ \t\r]*(?:#[^\n]*)?(?:\n|\z))*\z`)
 
 // elsewhere is the same server written in another way.
-var elsewhere = pattern(`(?m)^[ \t]*(?:mcp_servers[ \t]*(?:\.[ \t]*["']?cadre|=)|\[[ \t]*mcp_servers[ \t]*\][^\n]*\n(?:[ \t\r]*(?:[^\[\s][^\n]*)?\n)*?[ \t]*["']?cadre["']?[ \t]*[.=])`)
+var elsewhere = pattern(`(?m)^[ \t]*(?:` + servers + `[ \t]*(?:\.[ \t]*["']?cadre|=)|\[[ \t]*` + servers + `[ \t]*\][^\n]*\n(?:[ \t\r]*(?:[^\[\s][^\n]*)?\n)*?[ \t]*["']?cadre["']?[ \t]*[.=])`)
 
 // add puts the table in. In one that starts Cadre already only that is changed which
 // would keep it from starting this very program.
