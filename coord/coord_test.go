@@ -468,6 +468,9 @@ func TestHooks(t *testing.T) {
 	if e := refused(t, cadre.RuleGate, load(), &cadre.TaskAdd{Subject: "z"}); !strings.Contains(e.Message, "did not answer") {
 		t.Errorf("%q", e.Message)
 	}
+	if hooks, err := coord.ParseHooks([]byte("\ufeff{\"hooks\":{\"TaskCreated\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"true\"}]}]}}"), settings, nil); err != nil || len(hooks.Commands) != 1 {
+		t.Errorf("behind a byte order mark: %+v, %v", hooks, err)
+	}
 	if err := os.WriteFile(settings, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -103,6 +103,7 @@ func ParseHooks(data []byte, path string, env []string) (*Hooks, error) {
 	var settings struct {
 		Hooks map[string]json.RawMessage `json:"hooks"`
 	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff")) // some editors put it before a text
 	if err := json.Unmarshal(data, &settings); err != nil {
 		return nil, cadre.Fault(err, "$EDITOR "+path, "%s is not JSON, so its hooks cannot be honoured", path)
 	}
