@@ -50,7 +50,7 @@ const exitTable = `## Exit codes
 |---|---|
 | CADRE_CLAUDE | "off" leaves Claude Code's files alone: nothing is read or written there |
 | CADRE_STATE_DIR | the state folder; else XDG_STATE_HOME/cadre, else ~/.local/state/cadre |
-| XDG_CACHE_HOME | where it is noted what you last looked at |
+| XDG_CACHE_HOME | where it is noted what you last looked at, and what sessions were told by hooks |
 | CADRE_SCOPE, CLAUDE_CODE_TASK_LIST_ID | the list to work on, where --scope is not given |
 | CADRE_TOKEN | who you are, for members and services |
 | CADRE_SESSION, CLAUDE_CODE_SESSION_ID | the session of the agent that calls |
