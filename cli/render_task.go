@@ -27,7 +27,12 @@ func (pg *page) changedTask(answer any) {
 			pg.printf("freed: %s\n", join(v.Freed))
 		}
 		if v.Next != nil {
-			pg.hint("next for you: %s %s\n  try: cadre task next --claim", v.Next.ID, line(v.Next.Subject))
+			who := "you"
+			command := "cadre task next --claim"
+			if pg.as != "" {
+				who, command = pg.as, command+" --as "+pg.as
+			}
+			pg.hint("next for %s: %s %s\n  try: %s", line(who), v.Next.ID, line(v.Next.Subject), line(command))
 		}
 	case *cadre.TaskView:
 		pg.taskLine(v)
