@@ -175,7 +175,9 @@ func TestARevokedTokenEndsItsConnections(t *testing.T) {
 		t.Run(door, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
+			w.cadre("msg", "send", "ann", "hello")
 			ann := w.connect("ann", door, nil)
+			succeeds(t, ann, "ReadInbox", `{}`, "hello")
 			type result struct {
 				r   *mcp.CallToolResult
 				err error
@@ -185,7 +187,7 @@ func TestARevokedTokenEndsItsConnections(t *testing.T) {
 				r, err := ann.CallTool(context.Background(), &mcp.CallToolParams{Name: "ReadInbox", Arguments: map[string]any{"wait": 600}})
 				ended <- result{r, err}
 			}()
-			begins()
+			w.isRead("ann")
 			w.cadre("token", "revoke", w.tokenOf("ann"))
 			if got := <-ended; got.err != nil || !got.r.IsError || !strings.Contains(told(got.r), "revoked") {
 				t.Errorf("the call that waited: %+v, %v", got.r, got.err)
@@ -295,6 +297,13 @@ func TestASessionIsItsTokens(t *testing.T) {
 // begins gives a call that was just made the time to wait. Where it does not suffice, a
 // test looks at less than it could.
 func begins() { time.Sleep(200 * time.Millisecond) }
+
+// isRead waits until somebody has read all of its mail: a call that waits for more has
+// begun then.
+func (w *world) isRead(name string) {
+	w.t.Helper()
+	becomes(func() bool { return w.cadre("msg", "inbox", "--as", name, "--json") == "[]" })
+}
 
 // request sends a request and gives what came of it.
 func (w *world) request(r *http.Request, token string) (int, string) {

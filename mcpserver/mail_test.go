@@ -64,16 +64,20 @@ func TestWhatSyncShowedDoesNotComeAgain(t *testing.T) {
 // what was read here says nothing about what was read there.
 func TestAnAnswerIsAboutTheListOfItsCall(t *testing.T) {
 	w := newWorld(t)
+	ann := w.connect("ann", "pipe", nil)
+	succeeds(t, ann, "SendMessage", `{"to":"team-lead","message":"first"}`, "sent")
 	r := w.raw(w.tokens["operator"])
 	r.greet(t)
 	call := func(id int, tool, arguments string) {
 		r.say(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, id, tool, arguments))
 	}
-	call(1, "ReadInbox", `{"wait":60}`)
-	begins()
-	call(2, "TeamCreate", `{"team_name":"mine"}`)
+	call(1, "ReadInbox", `{}`)
 	r.hear(t)
-	succeeds(t, w.connect("ann", "pipe", nil), "SendMessage", `{"to":"team-lead","message":"hello"}`, "sent")
+	call(2, "ReadInbox", `{"wait":60}`)
+	w.isRead("team-lead")
+	call(3, "TeamCreate", `{"team_name":"mine"}`)
+	r.hear(t)
+	succeeds(t, ann, "SendMessage", `{"to":"team-lead","message":"hello"}`, "sent")
 	if got, err := json.Marshal(r.hear(t)); err != nil || !strings.Contains(string(got), "hello") || !strings.Contains(string(got), `"cursor":"docs::`) {
 		t.Errorf("%s, %v", got, err)
 	}
