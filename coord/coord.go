@@ -122,7 +122,8 @@ func (s *Session) Do(ctx context.Context, name string, verb any) (any, error) {
 
 // view shows the scope. Whoever looks where an ask waited too long has the team's
 // policy answer it first; and where a guest is gone, has what it held given back, since
-// nobody else may be there to do it.
+// nobody else may be there to do it. Where that cannot be written, on a full disk, one
+// can still look.
 func (s *Session) view(ctx context.Context, show func(cadre.Snap) error) error {
 	late, lost := false, false
 	err := s.Store.View(ctx, s.Scope, func(snap cadre.Snap) (err error) {
@@ -138,16 +139,15 @@ func (s *Session) view(ctx context.Context, show func(cadre.Snap) error) error {
 		return err
 	}
 	if late {
-		if err := s.expireAsks(ctx); err != nil {
-			return err
-		}
+		err = s.expireAsks(ctx)
 	}
-	if lost {
+	if err == nil && lost {
 		self := *s
 		self.Actor = cadre.Self
-		if _, _, err := self.change(ctx, "leases expire", &cadre.LeasesExpire{Guests: true}); err != nil {
-			return err
-		}
+		_, _, err = self.change(ctx, "leases expire", &cadre.LeasesExpire{Guests: true})
+	}
+	if err != nil {
+		s.warn("what is overdue stays as it is: %v", err)
 	}
 	return s.Store.View(ctx, s.Scope, show)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -213,5 +214,34 @@ func TestAPipeIsNeverTheOperator(t *testing.T) {
 	scope, err := d.ChooseScope(context.Background(), coord.Place{CWD: "/work/src", Pipe: true}, cadre.Actor{Kind: cadre.ActorGuest, Session: "x"}, "")
 	if err != nil || scope != "docs" {
 		t.Errorf("a guest works on %s, %v", scope, err)
+	}
+}
+
+// fullDisk is a store that takes no more.
+type fullDisk struct{ cadre.Store }
+
+func (fullDisk) Update(context.Context, cadre.Scope, cadre.Command, cadre.Decide) (cadre.Receipt, error) {
+	return cadre.Receipt{}, errors.New("the disk is full")
+}
+
+// TestLookingNeedsNoRoom: what is overdue is settled by whoever looks, who sees the list
+// also where that fails.
+func TestLookingNeedsNoRoom(t *testing.T) {
+	d, lead, _ := team(t)
+	must[*cadre.Added](t, lead, &cadre.TaskAdd{Subject: "one"})
+	guest := *lead
+	guest.Actor = cadre.Actor{Kind: cadre.ActorGuest, Name: "codex", Session: "c1", Scope: "docs", Proof: cadre.ProofEnv}
+	must[*cadre.TaskView](t, &guest, &cadre.TaskClaim{ID: "1"})
+	must[*cadre.Ask](t, &guest, &cadre.AskFor{Kind: cadre.AskQuestion, Text: "which font?"})
+	d.now.Up, d.now.Wall = d.now.Up+24*time.Hour, d.now.Wall.Add(24*time.Hour)
+	warned, disk := "", d.Store
+	d.Warn = func(format string, args ...any) { warned += fmt.Sprintf(format, args...) }
+	d.Store = fullDisk{disk}
+	if tasks := must[[]*cadre.TaskView](t, lead, &cadre.TaskList{}); len(tasks) != 1 || tasks[0].Owner != "codex" || !strings.Contains(warned, "the disk is full") {
+		t.Errorf("%+v, and %q is said", tasks, warned)
+	}
+	d.Store = disk
+	if tasks := must[[]*cadre.TaskView](t, lead, &cadre.TaskList{}); len(tasks) != 1 || tasks[0].Owner != "" {
+		t.Errorf("with room again: %+v", tasks[0])
 	}
 }
