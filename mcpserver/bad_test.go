@@ -326,6 +326,24 @@ func (w *world) request(r *http.Request, token string) (int, string) {
 	return answer.StatusCode, string(body)
 }
 
+// TestWhatWasAskedBeforeTheEndIsAnswered: a script writes its calls and hangs up.
+func TestWhatWasAskedBeforeTheEndIsAnswered(t *testing.T) {
+	w := newWorld(t)
+	for range 5 {
+		r := w.raw(w.tokens["ann"])
+		r.say(t, hello)
+		r.say(t, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+		r.say(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"TaskList","arguments":{}}}`)
+		if err := r.in.Close(); err != nil {
+			t.Fatal(err)
+		}
+		r.hear(t)
+		if m := r.hear(t); m["id"] != float64(1) || m["result"] == nil {
+			t.Errorf("the answer is %v", m)
+		}
+	}
+}
+
 // tokenOf is the id of somebody's newest token that is valid.
 func (w *world) tokenOf(who string) string {
 	w.t.Helper()

@@ -130,15 +130,21 @@ func (c *connection) alive(ctx context.Context, req *mcp.CallToolRequest) (conte
 }
 
 // hangUp ends the connection once its caller may not have it any more. Calls that waited
-// end then, too, and are told why; a client that does not listen is not waited for.
+// end then, too, and are told why.
 func (c *connection) hangUp(client *mcp.ServerSession) {
+	settle(c.unanswered)
+	_ = client.Close()
+}
+
+// settle waits until everything is answered, or for a second: a client that does not
+// listen is not waited for, nor a call that waits for something.
+func settle(unanswered func() bool) {
 	for range 100 {
-		if !c.unanswered() {
-			break
+		if !unanswered() {
+			return
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	_ = client.Close()
 }
 
 // mostLogged is how many events a call reads; each may be long.

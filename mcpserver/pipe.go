@@ -48,12 +48,15 @@ func (p *pipe) Connect(context.Context) (mcp.Connection, error) {
 	return p, nil
 }
 
-// listen reads until the other end hangs up. A read cannot be interrupted, so this may
-// outlive the connection, until the process ends.
+// listen reads until the other end hangs up; what was asked just before may still be
+// answered. A read cannot be interrupted, so this may outlive the connection, until the
+// process ends.
 func (p *pipe) listen() {
 	for {
 		l := line{}
-		l.message, l.err = p.next()
+		if l.message, l.err = p.next(); l.err != nil {
+			settle(p.unanswered)
+		}
 		select {
 		case p.lines <- l:
 		case <-p.over:

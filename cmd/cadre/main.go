@@ -44,7 +44,8 @@ func (c *interruptible) inner() context.Context {
 // Done listens from now on.
 func (c *interruptible) Done() <-chan struct{} {
 	c.once.Do(func() {
-		ctx, _ := signal.NotifyContext(c.Context, os.Interrupt, syscall.SIGTERM) // until the process ends
+		ctx, stop := signal.NotifyContext(c.Context, os.Interrupt, syscall.SIGTERM)
+		context.AfterFunc(ctx, stop) // who asks twice does not want to wait
 		c.listening.Store(&ctx)
 	})
 	return c.inner().Done()
