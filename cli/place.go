@@ -226,7 +226,7 @@ func answersLong(verb any) bool {
 func readsOnly(verb any) bool {
 	switch v := verb.(type) {
 	case cadre.Query, *coord.Overview, *coord.TeamList, *coord.TokenList, *coord.Log, *coord.At, *coord.Diff,
-		*coord.AuditVerify, *coord.AuditAnchor, *coord.AuditExport:
+		*coord.AuditVerify, *coord.AuditAnchor, *coord.AuditExport, *coord.Install, *coord.Uninstall: // of the record these change nothing
 		return true
 	case *coord.GC:
 		return !v.Apply
