@@ -203,11 +203,24 @@ func (b *beside) kept(all said, theirs burst, ann bool) error {
 		}
 	}
 	for _, name := range theirs.members {
-		if err := b.inTeam(name, false); err != nil {
+		if err := b.inTeam(name, false); err != nil && !b.weEnded(name) {
 			return err
 		}
 	}
 	return nil
+}
+
+// weEnded says whether a command of ours had a member depart: one that deletes the team
+// does that with all that were taken in before it.
+func (b *beside) weEnded(name string) (ended bool) {
+	for e, err := range b.inner.Events(context.Background(), b.scope, cadre.Head{}, false) {
+		before, ok := e.Before.(*cadre.Member)
+		after, ok2 := e.After.(*cadre.Member)
+		if err == nil && ok && ok2 && e.Door == "test" && after.Name == name && before.State != cadre.StateDeparted && after.State == cadre.StateDeparted {
+			ended = true
+		}
+	}
+	return ended
 }
 
 // wasRead says whether the log knows a text that ann has read: we may have
