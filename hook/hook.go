@@ -173,13 +173,15 @@ func News(ctx context.Context, s *coord.Session, cursor string, wait time.Durati
 	return news.word(fmt.Sprintf("From the team %s (you are %s). %s", news.Scope, news.You, words)), nil
 }
 
-// unread is mail that was not told yet.
+// unread is mail that was not told yet. What a tool has given the session is delivered,
+// and unread only until it asks again.
 func unread(ctx context.Context, s *coord.Session) ([]*cadre.MessageView, error) {
-	answer, err := s.Do(ctx, "msg inbox", &cadre.MsgInbox{Limit: mostOfEach, Mail: true})
+	answer, err := s.Do(ctx, "msg inbox", &cadre.MsgInbox{Limit: 10 * mostOfEach, Mail: true})
 	if err != nil {
 		return nil, err
 	}
-	return answer.([]*cadre.MessageView), nil
+	mail := slices.DeleteFunc(answer.([]*cadre.MessageView), func(m *cadre.MessageView) bool { return m.DeliveredAt != nil })
+	return mail[:min(len(mail), mostOfEach)], nil
 }
 
 // told is what changed.

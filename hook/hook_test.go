@@ -307,3 +307,32 @@ func TestASessionWithoutATeam(t *testing.T) {
 		t.Errorf("with a list it is told %q, %v", word.Text, err)
 	}
 }
+
+// TestWhatAToolGaveIsNotToldAgain, unless the session knows nothing any more.
+func TestWhatAToolGaveIsNotToldAgain(t *testing.T) {
+	lead, bob := team(t)
+	word, err := hook.Brief(t.Context(), lead)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 { // more than one word tells
+		must(t, bob, &cadre.MsgSend{To: "team-lead", Text: fmt.Sprint("given by a tool ", i)})
+	}
+	answer, err := lead.Do(t.Context(), "msg inbox", &cadre.MsgInbox{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := &cadre.MsgDeliver{}
+	for _, m := range answer.([]*cadre.MessageView) {
+		given.IDs = append(given.IDs, m.ID)
+	}
+	must(t, lead, given)
+	must(t, bob, &cadre.MsgSend{To: "team-lead", Text: "new"})
+	word, err = hook.News(t.Context(), lead, word.Cursor, 0, false)
+	if err != nil || strings.Contains(word.Text, "given by a tool") || !strings.Contains(word.Text, "new") {
+		t.Errorf("it is told %q, %v", word.Text, err)
+	}
+	if word, err = hook.Brief(t.Context(), lead); err != nil || !strings.Contains(word.Text, "given by a tool 3") {
+		t.Errorf("it is briefed with %q, %v", word.Text, err)
+	}
+}

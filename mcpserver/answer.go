@@ -269,6 +269,7 @@ func (c *connection) presentInbox(scope cadre.Scope, f *inboxForm, messages []*c
 	}
 	last := messages[len(letters)-1].N
 	c.showed(scope, last, len(letters) == len(messages))
+	c.gives(scope, messages[:len(letters)])
 	data["cursor"] = coord.Cursor{Scope: scope, N: last}.String()
 	return lines(letters), data
 }
@@ -303,6 +304,7 @@ func (c *connection) presentSync(f *syncForm, v *coord.Synced) (string, object) 
 		last = v.Messages[len(letters)-1].N
 	}
 	c.synced(v, last, len(letters) < len(v.Messages) || v.Left.Messages > 0)
+	c.gives(v.Scope, v.Messages[:len(letters)])
 	add("messages", "Messages:", len(letters), lines(letters), letters)
 	add("requests", "Waiting for your answer:", len(v.Asks), lines(requestsOf(v.Asks)), requestsOf(v.Asks))
 	add("answers", "Answered:", len(v.Answers), lines(requestsOf(v.Answers)), requestsOf(v.Answers))

@@ -33,14 +33,15 @@ type connection struct {
 	mu       sync.Mutex
 	s        *coord.Session
 	client   *mcp.ServerSession
-	home     cadre.Scope            // where it began
-	joined   map[cadre.Scope]bool   // where it may have become a member, for a guest
-	seen     map[cadre.Scope]uint64 // the newest message that it was shown, with all unread ones before it
-	whole    map[cadre.Scope]bool   // it was shown all that was unread then
-	watching map[string]bool        // resources it subscribed to
-	watches  sync.Once              // somebody follows what it subscribed to
-	posed    sync.Once              // the lead was told that it tried to be somebody else
-	moved    context.CancelFunc     // ends what follows the list that it worked on
+	home     cadre.Scope                       // where it began
+	joined   map[cadre.Scope]bool              // where it may have become a member, for a guest
+	seen     map[cadre.Scope]uint64            // the newest message that it was shown, with all unread ones before it
+	whole    map[cadre.Scope]bool              // it was shown all that was unread then
+	given    map[cadre.Scope][]cadre.MessageID // what answers show that are on their way; nil where nobody says when they arrive
+	watching map[string]bool                   // resources it subscribed to
+	watches  sync.Once                         // somebody follows what it subscribed to
+	posed    sync.Once                         // the lead was told that it tried to be somebody else
+	moved    context.CancelFunc                // ends what follows the list that it worked on
 }
 
 // session is who calls and where, as it is now.
@@ -70,6 +71,33 @@ func (c *connection) synced(v *coord.Synced, n uint64, left bool) {
 	c.mu.Unlock()
 	if !gap {
 		c.showed(v.Scope, n, !left)
+	}
+}
+
+// gives remembers which messages an answer shows.
+func (c *connection) gives(scope cadre.Scope, messages []*cadre.MessageView) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, m := range messages {
+		if c.given != nil {
+			c.given[scope] = append(c.given[scope], m.ID)
+		}
+	}
+}
+
+// gave notes what was shown as delivered, once all answers are written: it is unread
+// until the client asks again, and a hook of the same session need not tell it. Where
+// that cannot be noted, it does.
+func (c *connection) gave() {
+	c.mu.Lock()
+	given, s := c.given, *c.s
+	c.given = map[cadre.Scope][]cadre.MessageID{}
+	c.mu.Unlock()
+	for scope, ids := range given {
+		s.Scope = scope
+		if _, err := s.Do(c.ctx, "msg deliver", &cadre.MsgDeliver{IDs: ids}); err != nil {
+			c.server.Log.Warn("mail is not noted as delivered", "scope", scope, "error", err)
+		}
 	}
 }
 

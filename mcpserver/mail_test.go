@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestMailThatSyncLeftOutIsNotRead: what a Sync had no room for comes with ReadInbox,
@@ -92,4 +93,34 @@ func TestARefusedCallReadsNothing(t *testing.T) {
 	refused(t, ann, "ReadInbox", `{"limit":-1}`, "limit is a number")
 	refused(t, ann, "ReadInbox", `{"wait":9999}`, "wait is a number")
 	succeeds(t, w.connect("ann", "pipe", nil), "ReadInbox", `{}`, "hello")
+}
+
+// TestWhatAToolGaveIsDelivered, as soon as the answer is written, and unread until the
+// client asks again: a hook of the same session need not tell it, and what the client
+// lost comes once more.
+func TestWhatAToolGaveIsDelivered(t *testing.T) {
+	w := newWorld(t)
+	for tool, sent := range map[string]string{"ReadInbox": "by asking", "Sync": "by looking"} {
+		w.cadre("msg", "send", "ann", sent, "--team", "docs")
+		ann := w.connect("ann", "pipe", nil)
+		succeeds(t, ann, tool, `{}`, sent)
+		state := func() string {
+			var all []struct{ Text, State string }
+			if err := json.Unmarshal([]byte(w.cadre("msg", "inbox", "--as", "ann", "--team", "docs", "--json")), &all); err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range all {
+				if m.Text == sent {
+					return m.State
+				}
+			}
+			return "read"
+		}
+		for i := 0; state() != "delivered"; i++ {
+			if time.Sleep(20 * time.Millisecond); i == 500 {
+				t.Fatalf("after %s it is %s", tool, state())
+			}
+		}
+		succeeds(t, w.connect("ann", "pipe", nil), "ReadInbox", `{}`, sent)
+	}
 }

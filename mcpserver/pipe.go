@@ -20,6 +20,8 @@ type pipe struct {
 	in  *bufio.Reader
 	out io.Writer
 
+	answered func() // called when everything is; may be nil
+
 	write sync.Mutex
 	open  map[jsonrpc.ID]bool // requests that are not answered yet
 	lines chan line
@@ -180,11 +182,16 @@ func (p *pipe) Write(_ context.Context, message jsonrpc.Message) error {
 		return err
 	}
 	p.write.Lock()
-	defer p.write.Unlock()
-	if r, ok := message.(*jsonrpc.Response); ok {
+	r, answers := message.(*jsonrpc.Response)
+	if answers {
 		delete(p.open, r.ID)
 	}
 	_, err = p.out.Write(append(data, '\n'))
+	all := answers && len(p.open) == 0
+	p.write.Unlock()
+	if err == nil && all && p.answered != nil {
+		p.answered()
+	}
 	return err
 }
 
