@@ -37,7 +37,7 @@ type connection struct {
 	joined   map[cadre.Scope]bool              // where it may have become a member, for a guest
 	seen     map[cadre.Scope]uint64            // the newest message that it was shown, with all unread ones before it
 	whole    map[cadre.Scope]bool              // it was shown all that was unread then
-	given    map[cadre.Scope][]cadre.MessageID // what answers show that are on their way; nil where nobody says when they arrive
+	given    map[cadre.Scope][]cadre.MessageID // what answers show that are on their way; nil where nobody asks
 	watching map[string]bool                   // resources it subscribed to
 	watches  sync.Once                         // somebody follows what it subscribed to
 	posed    sync.Once                         // the lead was told that it tried to be somebody else

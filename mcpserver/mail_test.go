@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // TestMailThatSyncLeftOutIsNotRead: what a Sync had no room for comes with ReadInbox,
@@ -96,17 +97,26 @@ func TestARefusedCallReadsNothing(t *testing.T) {
 }
 
 // TestWhatAToolGaveIsDelivered, as soon as the answer is written, and unread until the
-// client asks again: a hook of the same session need not tell it, and what the client
-// lost comes once more.
+// session asks again: a hook need not tell it, and what the session lost comes once more.
 func TestWhatAToolGaveIsDelivered(t *testing.T) {
 	w := newWorld(t)
+	connect := func() *mcp.ClientSession {
+		cmd := w.command("", "mcp", "--tools", "all", "--team", "docs")
+		cmd.Env = append(cmd.Env, "CADRE_SESSION=s1")
+		client, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = client.Close() })
+		return client
+	}
+	succeeds(t, connect(), "TeamJoin", `{"team_name":"docs","name":"cal"}`, "cal")
 	for tool, sent := range map[string]string{"ReadInbox": "by asking", "Sync": "by looking"} {
-		w.cadre("msg", "send", "ann", sent, "--team", "docs")
-		ann := w.connect("ann", "pipe", nil)
-		succeeds(t, ann, tool, `{}`, sent)
+		w.cadre("msg", "send", "cal", sent)
+		succeeds(t, connect(), tool, `{}`, sent)
 		state := func() string {
 			var all []struct{ Text, State string }
-			if err := json.Unmarshal([]byte(w.cadre("msg", "inbox", "--as", "ann", "--team", "docs", "--json")), &all); err != nil {
+			if err := json.Unmarshal([]byte(w.cadre("msg", "inbox", "--as", "cal", "--json")), &all); err != nil {
 				t.Fatal(err)
 			}
 			for _, m := range all {
@@ -116,11 +126,7 @@ func TestWhatAToolGaveIsDelivered(t *testing.T) {
 			}
 			return "read"
 		}
-		for i := 0; state() != "delivered"; i++ {
-			if time.Sleep(20 * time.Millisecond); i == 500 {
-				t.Fatalf("after %s it is %s", tool, state())
-			}
-		}
-		succeeds(t, w.connect("ann", "pipe", nil), "ReadInbox", `{}`, sent)
+		becomes(func() bool { return state() == "delivered" })
+		succeeds(t, connect(), "ReadInbox", `{}`, sent)
 	}
 }

@@ -203,8 +203,10 @@ func (srv *Server) Pipe(ctx context.Context, s *coord.Session, in io.Reader, out
 	defer srv.busy.Wait()
 	defer c.end()
 	p := newPipe(in, out)
-	c.unanswered, p.answered = p.unanswered, c.gave
-	c.given = map[cadre.Scope][]cadre.MessageID{}
+	c.unanswered = p.unanswered
+	if s.Actor.Kind == cadre.ActorSession { // which may have hooks
+		p.answered, c.given = c.gave, map[cadre.Scope][]cadre.MessageID{}
+	}
 	client, err := c.mcp.Connect(context.WithoutCancel(ctx), p, nil)
 	if err != nil {
 		return err
