@@ -44,8 +44,7 @@ func (c *interruptible) inner() context.Context {
 // Done listens from now on.
 func (c *interruptible) Done() <-chan struct{} {
 	c.once.Do(func() {
-		ctx, stop := signal.NotifyContext(c.Context, os.Interrupt, syscall.SIGTERM)
-		context.AfterFunc(ctx, stop) // who asks twice does not want to wait
+		ctx, _ := signal.NotifyContext(c.Context, os.Interrupt, syscall.SIGTERM) // until the process ends
 		c.listening.Store(&ctx)
 	})
 	return c.inner().Done()
