@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -155,4 +157,27 @@ func TestTurnsWithoutNewsAreNoMailForTheLead(t *testing.T) {
 	if len(mail) != 2 || !strings.Contains(mail[0].Text, "completed task") || mail[1].Kind != cadre.MessageDigest || !strings.Contains(mail[1].Summary, "24 messages between members") {
 		t.Errorf("the lead reads %+v", mail)
 	}
+}
+
+// TestLeasesThatRanOutAreNoted has the machine sleep for longer than a lease, again and
+// again: each time the task is tried once more, and then it needs a person. Nobody else
+// is there to look.
+func TestLeasesThatRanOutAreNoted(t *testing.T) {
+	var slept atomic.Int64
+	w := newTeam(t, func(o *agent.Options) { o.Lease, o.Heartbeat = time.Minute, 20*time.Millisecond })
+	w.end()
+	w.Coord.Now = func() cadre.Time {
+		at := now()
+		at.Up += time.Duration(slept.Load())
+		return at
+	}
+	w.supervise()
+	w.spawn("ann")
+	id := w.add("echo x >> ran; sleep 1000")
+	for n := 1; n <= cadre.DefaultAttempts; n++ {
+		w.until("it runs", func() bool { return len(w.lines("ran")) == n })
+		slept.Add(int64(2 * time.Minute))
+		w.until("that is noted", func() bool { return w.task(id).Attempts == n })
+	}
+	w.until("it needs a person", func() bool { return slices.Contains(w.task(id).Flags, cadre.FlagPerson) && w.task(id).Owner == "" })
 }

@@ -194,6 +194,7 @@ func (r *runner) work(t *cadre.TaskView) bool {
 		r.state = cadre.StateUnreachable // whoever took the claim away may have said so
 		r.because = fmt.Sprintf("interrupted: task %s is not its own any more", t.ID)
 		r.due.Store(!r.backend.RunsOnly()) // its mail was not read
+		r.expire()                         // it may be that its lease ran out, as after a sleep of the machine
 		return true
 	}
 	r.read(out.Outcome)
@@ -294,10 +295,16 @@ func (r *runner) attend(t *cadre.TaskView, lost func(), done <-chan ended) ended
 			renewed = time.Now()
 			silence.Reset(r.v.Lease)
 		case <-silence.C:
-			if _, err := r.v.system().Do(r.ctx, "leases expire", &cadre.LeasesExpire{}); err != nil && r.ctx.Err() == nil {
-				r.v.warn("%s: %v", r.member.Name, err)
-			}
+			r.expire()
 		}
+	}
+}
+
+// expire has it noted which claims are over. A look for work would do so too, but if
+// there is none it changes nothing.
+func (r *runner) expire() {
+	if _, err := r.v.system().Do(r.ctx, "leases expire", &cadre.LeasesExpire{}); err != nil && r.ctx.Err() == nil {
+		r.v.warn("%s: %v", r.member.Name, err)
 	}
 }
 

@@ -106,7 +106,7 @@ func (c *crew) until(what string, so func() bool) {
 	c.Helper()
 	for end := time.Now().Add(patience); !so(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
-			c.Fatalf("waited in vain until %s", what)
+			c.Fatalf("waited in vain until %s; %d processes run\n%s\n%s\n%s", what, len(c.running()), c.must("member", "list"), c.must("task", "list"), c.must("log", "--limit", "30"))
 		}
 	}
 }
