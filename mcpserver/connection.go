@@ -78,10 +78,11 @@ func (c *connection) synced(v *coord.Synced, n uint64, left bool) {
 func (c *connection) gives(scope cadre.Scope, messages []*cadre.MessageView) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.given == nil {
+		return
+	}
 	for _, m := range messages {
-		if c.given != nil {
-			c.given[scope] = append(c.given[scope], m.ID)
-		}
+		c.given[scope] = append(c.given[scope], m.ID)
 	}
 }
 

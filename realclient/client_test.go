@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // client is a running Claude Code.
@@ -45,31 +46,44 @@ func (m *machine) clientEnviron(more ...string) []string {
 // session's end, which has to be a good one.
 func (m *machine) headless(session, prompt string, env ...string) (end func()) {
 	m.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
+	wait := m.background(time.Hour, m.clientEnviron(env...), m.program(), "-p", prompt, "--session-id", session, "--dangerously-skip-permissions")
+	return func() {
+		m.Helper()
+		wait()
+	}
+}
+
+// background starts a program where the work is, and gives what waits for its end, which
+// has to be a good one and come in time, and says what it printed.
+func (m *machine) background(limit time.Duration, env []string, program string, args ...string) (end func() string) {
+	m.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	m.Cleanup(cancel)
-	c := exec.CommandContext(ctx, m.program(), "-p", prompt, "--session-id", session, "--dangerously-skip-permissions")
-	c.Dir, c.Env = m.path("work"), m.clientEnviron(env...)
+	c := exec.CommandContext(ctx, program, args...)
+	c.Dir, c.Env = m.path("work"), env
 	var out bytes.Buffer
 	c.Stdout, c.Stderr = &out, &out
 	if err := c.Start(); err != nil {
 		m.Fatal(err)
 	}
+	name := filepath.Base(program)
 	ended := make(chan error, 1)
 	go func() { ended <- c.Wait() }()
 	m.Cleanup(func() {
 		cancel()
 		<-ended
 		if m.Failed() {
-			m.Logf("the client printed: %s", out.String())
+			m.Logf("%s %q printed: %s", name, args, out.String())
 		}
 	})
-	return func() {
+	return func() string {
 		m.Helper()
 		err := <-ended
 		ended <- nil // for the clean-up
 		if err != nil {
-			m.Fatalf("the client: %v", err)
+			m.Fatalf("%s %q: %v", name, args, err)
 		}
+		return out.String()
 	}
 }
 

@@ -3,10 +3,7 @@
 package realclient
 
 import (
-	"bytes"
-	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -90,32 +87,6 @@ func (m *machine) tool(name, version string, env ...string) func(args ...string)
 	}
 	return func(args ...string) func() string {
 		m.Helper()
-		ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
-		m.Cleanup(cancel)
-		c := exec.CommandContext(ctx, path, args...)
-		c.Dir, c.Env = m.path("work"), append(m.environ(), env...)
-		var out bytes.Buffer
-		c.Stdout, c.Stderr = &out, &out
-		if err := c.Start(); err != nil {
-			m.Fatal(err)
-		}
-		ended := make(chan error, 1)
-		go func() { ended <- c.Wait() }()
-		m.Cleanup(func() {
-			cancel()
-			<-ended
-			if m.Failed() {
-				m.Logf("%s %q printed: %s", name, args, out.String())
-			}
-		})
-		return func() string {
-			m.Helper()
-			err := <-ended
-			ended <- nil // for the clean-up
-			if err != nil {
-				m.Fatalf("%s %q: %v", name, args, err)
-			}
-			return out.String()
-		}
+		return m.background(2*patience, append(m.environ(), env...), path, args...)
 	}
 }

@@ -10,9 +10,9 @@ import (
 )
 
 // memory is what SQLite works in. The library's own asks the system for a page of
-// every size, with three calls each, and gives it back when its last piece is free:
-// that is a thirtieth of a short command, and of a long one. This one cuts large
-// blocks into pieces and keeps what is freed for the next piece of that size.
+// every size, with three calls each, and gives it back when its last piece is free,
+// which is some hundredths of every command. This one cuts large blocks into pieces
+// and keeps what is freed for the next piece of that size.
 var memory struct {
 	sync.Mutex
 	rest uintptr // of the newest block
@@ -21,7 +21,7 @@ var memory struct {
 }
 
 const (
-	header      = 8 // before each piece: its class, or how long it is
+	header      = 8 // before each piece: how long it is
 	largestBits = 16
 	blockSize   = 4 << largestBits
 )
