@@ -102,18 +102,7 @@ func (p *program) mcp(ctx context.Context, f *mcpFlags) error {
 	if err != nil {
 		return err
 	}
-	return server.Pipe(ctx, s, p.stdin, unbuffered{p})
-}
-
-// unbuffered writes to standard output at once.
-type unbuffered struct{ *program }
-
-func (f unbuffered) Write(data []byte) (int, error) {
-	n, err := f.out.Write(data)
-	if err == nil {
-		err = f.out.Flush()
-	}
-	return n, err
+	return server.Pipe(ctx, s, p.stdin, p.stdout)
 }
 
 // explainTools shows what each tier costs.

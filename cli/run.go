@@ -32,7 +32,7 @@ import (
 // It is for a process that ends afterwards: the database may be left open to that.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
 	p := &program{
-		stdin: stdin, out: bufio.NewWriterSize(stdout, 32<<10), stderr: stderr, environ: env, env: envMap(env), now: clock,
+		stdin: stdin, stdout: stdout, out: bufio.NewWriterSize(stdout, 32<<10), stderr: stderr, environ: env, env: envMap(env), now: clock,
 		open: openState, patience: progressAfter,
 	}
 	p.runtime = supervisors{p}
@@ -53,6 +53,7 @@ func openState(dir string) (cadre.Store, error) {
 // program is one call of the command line.
 type program struct {
 	stdin   io.Reader
+	stdout  io.Writer // for a door that writes to it by itself
 	out     *bufio.Writer
 	stderr  io.Writer
 	environ []string

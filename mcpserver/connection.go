@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"slices"
@@ -160,9 +161,11 @@ func (c *connection) alive(ctx context.Context, req *mcp.CallToolRequest) (conte
 
 // hangUp ends the connection once its caller may not have it any more. Calls that waited
 // end then, too, and are told why.
-func (c *connection) hangUp(client *mcp.ServerSession) {
+func (c *connection) hangUp(ends ...io.Closer) {
 	settle(c.unanswered)
-	_ = client.Close()
+	for _, end := range ends {
+		_ = end.Close()
+	}
 }
 
 // settle waits until everything is answered, or for a second: a client that does not

@@ -2,8 +2,10 @@ package mcpserver_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -136,5 +138,31 @@ func TestAGuestThatIsAskedToEndLeaves(t *testing.T) {
 	_ = guest.cmd.Wait() // however it says that it was interrupted
 	if got := w.task("docs", "1"); got.Owner != "" || got.Status != "pending" {
 		t.Errorf("the task is %+v", got)
+	}
+}
+
+// TestAGuestWhoseClientDoesNotReadLeavesAsWell: what is not read keeps the server from
+// writing, and from nothing else.
+func TestAGuestWhoseClientDoesNotReadLeavesAsWell(t *testing.T) {
+	w := newWorld(t)
+	w.cadre("task", "add", "One")
+	guest := w.raw("")
+	guest.greet(t)
+	for n := range 50 { // more than a pipe has room for
+		guest.say(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`, n))
+	}
+	guest.say(t, `{"jsonrpc":"2.0","id":"last","method":"tools/call","params":{"name":"TaskNext","arguments":{}}}`)
+	becomes(func() bool { return w.task("docs", "1").Owner == "raw" })
+	if err := guest.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if state, err := guest.cmd.Process.Wait(); err != nil || !state.Exited() { // what it wrote stays unread
+		t.Errorf("it ended with %v, %v", state, err)
+	}
+	if got := w.task("docs", "1"); got.Owner != "" || got.Status != "pending" {
+		t.Errorf("the task is %+v", got)
+	}
+	if got := w.cadre("member", "show", "raw", "--json"); !strings.Contains(got, `"departed"`) {
+		t.Errorf("the guest is %s", got)
 	}
 }

@@ -22,8 +22,10 @@ type pipe struct {
 
 	answered func() // called when everything is; may be nil
 
-	write sync.Mutex
+	mu    sync.Mutex
 	open  map[jsonrpc.ID]bool // requests that are not answered yet
+	going int                 // answers that are on their way
+	turn  chan struct{}       // held by whoever writes
 	lines chan line
 	once  sync.Once
 	over  chan struct{}
@@ -41,7 +43,7 @@ var (
 )
 
 func newPipe(in io.Reader, out io.Writer) *pipe {
-	return &pipe{in: bufio.NewReaderSize(in, 64<<10), out: out, open: map[jsonrpc.ID]bool{}, lines: make(chan line), over: make(chan struct{})}
+	return &pipe{in: bufio.NewReaderSize(in, 64<<10), out: out, open: map[jsonrpc.ID]bool{}, turn: make(chan struct{}, 1), lines: make(chan line), over: make(chan struct{})}
 }
 
 // Connect begins to read.
@@ -105,8 +107,8 @@ func (p *pipe) opens(message jsonrpc.Message) bool {
 	if !ok || !r.IsCall() {
 		return true
 	}
-	p.write.Lock()
-	defer p.write.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.open[r.ID] {
 		return false
 	}
@@ -116,9 +118,9 @@ func (p *pipe) opens(message jsonrpc.Message) bool {
 
 // unanswered says whether a request has no answer yet.
 func (p *pipe) unanswered() bool {
-	p.write.Lock()
-	defer p.write.Unlock()
-	return len(p.open) > 0
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.open)+p.going > 0
 }
 
 // readLine reads a line, and of one that is too long only its end.
@@ -156,11 +158,26 @@ func (p *pipe) complain(id json.RawMessage, code int, format string, args ...any
 	return p.send(mustJSON(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": fmt.Sprintf(format, args...)}}))
 }
 
+// send writes a line. A write cannot be interrupted either: one to a client that does not
+// read may outlive the connection, until the process ends.
 func (p *pipe) send(data []byte) error {
-	p.write.Lock()
-	defer p.write.Unlock()
-	_, err := p.out.Write(append(data, '\n'))
-	return err
+	select {
+	case p.turn <- struct{}{}:
+	case <-p.over:
+		return io.ErrClosedPipe
+	}
+	written := make(chan error, 1)
+	go func() {
+		_, err := p.out.Write(append(data, '\n'))
+		<-p.turn
+		written <- err
+	}()
+	select {
+	case err := <-written:
+		return err
+	case <-p.over:
+		return io.ErrClosedPipe
+	}
 }
 
 // Read gives the next message.
@@ -181,14 +198,21 @@ func (p *pipe) Write(_ context.Context, message jsonrpc.Message) error {
 	if err != nil {
 		return err
 	}
-	p.write.Lock()
 	r, answers := message.(*jsonrpc.Response)
-	if answers {
+	if answers { // whoever has read it may use the id again
+		p.mu.Lock()
 		delete(p.open, r.ID)
+		p.going++
+		p.mu.Unlock()
 	}
-	_, err = p.out.Write(append(data, '\n'))
-	all := answers && len(p.open) == 0
-	p.write.Unlock()
+	err = p.send(data)
+	all := false
+	if answers {
+		p.mu.Lock()
+		p.going--
+		all = len(p.open)+p.going == 0
+		p.mu.Unlock()
+	}
 	if err == nil && all && p.answered != nil {
 		p.answered()
 	}

@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -211,14 +212,14 @@ func (srv *Server) Pipe(ctx context.Context, s *coord.Session, in io.Reader, out
 	if err != nil {
 		return err
 	}
-	defer context.AfterFunc(c.ctx, func() { c.hangUp(client) })()
+	defer context.AfterFunc(c.ctx, func() { c.hangUp(p, client) })() // what nobody reads holds up the client's end
 	err = client.Wait()
 	cause := context.Cause(c.ctx)
 	c.leave()
-	if cause != nil && ctx.Err() == nil {
-		return cause
+	if ctx.Err() != nil {
+		return nil
 	}
-	return err
+	return cmp.Or(cause, err)
 }
 
 // maxRequest is how large a request may be, in bytes: the longest description, with
