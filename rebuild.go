@@ -4,9 +4,10 @@ import "time"
 
 // TeamRebuild makes a scope of a team that its client erased, from what is left of
 // it: nobody works in it any more, its mail was read, and what was in progress is
-// pending again.
+// pending again. Of a session's own list only the tasks are made: it had no team.
 type TeamRebuild struct {
 	Name        string
+	Solo        bool // a session's own list
 	Description string
 	CreatedAt   time.Time
 	Members     []*Member
@@ -34,6 +35,12 @@ func (v *TeamRebuild) Decide(s Snap, c Command) ([]Event, error) {
 		return nil, refuse(RuleExists, "there is a list %s already, with %d tasks", d.Scope(), n).hint("cadre task list --scope %s", d.Scope())
 	}
 	now := d.now()
+	if v.Solo {
+		if err := d.rebuildTasks(v.Tasks); err != nil {
+			return nil, err
+		}
+		return d.finish()
+	}
 	d.put(nil, &Team{Name: v.Name, Description: v.Description, CreatedAt: v.CreatedAt.UTC(), Creator: c.Actor})
 	d.put(nil, &Member{
 		N: d.number(), Name: LeadName, Role: RoleLead, AgentType: LeadName, Color: nextColor(0), Backend: BackendHand,

@@ -36,3 +36,11 @@ func TestATeamIsRebuiltFromWhatIsLeftOfIt(t *testing.T) {
 	w.refused(RuleExists, operator, v)
 	w.refused(RuleOperator, session("s"), v)
 }
+
+func TestASessionsOwnListIsRebuiltWithoutATeam(t *testing.T) {
+	w := newWorld(t, "docs")
+	view := w.must(operator, &TeamRebuild{Name: "docs", Solo: true, Tasks: []*Task{{ID: "3", Subject: "three", Status: InProgress, Author: "s"}}}).(*TeamView)
+	if view.Team != nil || len(view.Members) > 0 || view.Tasks[Pending] != 1 || !view.Rebuilt {
+		t.Errorf("rebuilt as %+v", view)
+	}
+}

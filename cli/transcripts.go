@@ -65,10 +65,10 @@ func (t *transcripts) Erased(ctx context.Context) ([]*coord.Erased, error) {
 	for _, team := range t.index.Teams() {
 		out = append(out, &coord.Erased{
 			TeamRebuild: cadre.TeamRebuild{
-				Name: team.Name, Description: team.Description, CreatedAt: team.Created,
+				Name: team.Name, Solo: team.Solo, Description: team.Description, CreatedAt: team.Created,
 				Members: team.Members, Tasks: team.Tasks, Messages: team.Messages, Gaps: team.Gaps,
 			},
-			Scope: team.Scope, Solo: team.Solo, Deleted: team.Deleted, Last: team.Last,
+			Scope: team.Scope, Deleted: team.Deleted, Last: team.Last,
 		})
 	}
 	return out, err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -71,6 +72,31 @@ func TestATeamThatItsClientErasedComesBack(t *testing.T) {
 	}
 	if lead.Spent == nil || lead.Spent.Output == 0 {
 		t.Errorf("the lead spent %+v", lead.Spent)
+	}
+}
+
+func TestEveryErasedListIsShownAndComesBack(t *testing.T) {
+	claude := t.TempDir()
+	if err := os.CopyFS(filepath.Join(claude, "projects"), os.DirFS("../transcript/testdata/v50-lifecycle/projects")); err != nil {
+		t.Fatal(err)
+	}
+	cadreOn := onMachine(t, claude)
+	names := strings.Fields(cadreOn("team", "list", "--all", "-q"))
+	const solo = "e87b3a22-3171-4c0c-9daa-bac5abea5c2a" // the session's own list
+	if !slices.Contains(names, solo) {
+		t.Fatalf("listed %q", names)
+	}
+	for _, name := range names {
+		if got := cadreOn("team", "show", name, "-q"); strings.TrimSpace(got) != name {
+			t.Errorf("%s is shown as %s", name, got)
+		}
+		cadreOn("team", "restore", name)
+	}
+	if got := cadreOn("task", "list", "--scope", solo); !strings.Contains(got, "Before team") {
+		t.Errorf("what came back of the session's list:\n%s", got)
+	}
+	if _, err := os.Stat(filepath.Join(claude, "teams", solo)); !os.IsNotExist(err) {
+		t.Errorf("the session's list became a team: %v", err)
 	}
 }
 

@@ -22,7 +22,6 @@ type Transcripts interface {
 type Erased struct {
 	cadre.TeamRebuild
 	Scope   cadre.Scope
-	Solo    bool // a session's own list
 	Deleted time.Time
 	Last    time.Time // when something was last said about it
 }
@@ -63,12 +62,12 @@ func (t *Erased) line() *TeamLine {
 	return l
 }
 
-// erasedHere gives what transcripts tell of the team that is called like this
+// erasedHere gives what transcripts tell of the team or list that is called like this
 // scope, the newest of that name; nil where they tell of none.
 func (s *Session) erasedHere(ctx context.Context) (last *Erased, err error) {
 	all, err := s.erased(ctx, nil)
 	for _, t := range all {
-		if t.Scope == s.Scope && !t.Solo {
+		if t.Scope == s.Scope {
 			last = t
 		}
 	}
