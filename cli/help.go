@@ -43,6 +43,12 @@ func (p *program) ownFlags(cmd *cobra.Command) *pflag.FlagSet {
 		for _, f := range flags {
 			own.AddFlag(cmd.Flags().Lookup(f.name))
 		}
+	} else if !cmd.HasSubCommands() { // a command that is no verb
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if p.root.PersistentFlags().Lookup(f.Name) == nil {
+				own.AddFlag(f)
+			}
+		})
 	}
 	return own
 }
@@ -51,12 +57,9 @@ func (p *program) ownFlags(cmd *cobra.Command) *pflag.FlagSet {
 func (p *program) usageLine(cmd *cobra.Command) string {
 	words := []string{cmd.CommandPath()}
 	if c := p.commands[cmd]; c != nil {
-		args, flags := split(c.fields)
+		args, _ := split(c.fields)
 		for _, f := range args {
 			words = append(words, f.usage())
-		}
-		if len(flags) > 0 {
-			words = append(words, "[flags]")
 		}
 	} else if cmd == p.root || cmd.Name() == "todo" {
 		words = append(words, "[COMMAND]")
@@ -64,6 +67,9 @@ func (p *program) usageLine(cmd *cobra.Command) string {
 		words = append(words, "COMMAND")
 	} else if place := ownArgs(cmd.Name()); place != "" {
 		words = append(words, place)
+	}
+	if len(flagTerms(p.ownFlags(cmd))) > 0 {
+		words = append(words, "[flags]")
 	}
 	return strings.Join(words, " ")
 }
@@ -130,13 +136,19 @@ func flagTerms(flags *pflag.FlagSet) []string {
 		switch {
 		case f.Name == "color":
 			word = "WHEN"
+		case f.Name == "tools":
+			word = "TIER"
+		case f.Name == "listen":
+			word = "ADDRESS"
+		case word == "duration":
+			word = "DURATION"
 		case word == "string":
 			word = "NAME"
 		case word == "bool":
 			word = ""
 		}
 		text := f.Usage
-		if f.DefValue != "" && f.DefValue != "false" {
+		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "0s" {
 			text += " (default " + f.DefValue + ")"
 		}
 		terms = append(terms, strings.TrimSpace(term+" "+word)+"\t"+text)

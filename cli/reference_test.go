@@ -63,6 +63,7 @@ func reference() string {
 	p := &program{out: bufio.NewWriter(&bytes.Buffer{}), stderr: &bytes.Buffer{}}
 	p.buildTree(nil, true)
 	p.bindAll()
+	p.root.InitDefaultHelpCmd()
 	var b strings.Builder
 	b.WriteString(referenceHead)
 	b.WriteString("## Flags of every command\n\n")
@@ -74,8 +75,11 @@ func reference() string {
 			p.markdownVerb(&b, v)
 		}
 	}
-	b.WriteString("\n## Besides\n\n")
-	markdownTerms(&b, p.ownTerms())
+	b.WriteString("\n## Besides\n")
+	for _, t := range p.ownTerms() {
+		name, help, _ := strings.Cut(t, "\t")
+		p.markdownVerb(&b, coord.Verb{Name: name, Help: help})
+	}
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
@@ -85,10 +89,13 @@ func (p *program) markdownVerb(b *strings.Builder, v coord.Verb) {
 		panic(err)
 	}
 	b.WriteString("\n### cadre " + v.Name + "\n\n" + v.Help + ".\n\n```\n" + p.usageLine(cmd) + "\n```\n\n")
-	args, _ := split(p.commands[cmd].fields)
-	terms := each(args, func(f field) string { return f.usage() + "\t" + f.help })
+	var terms []string
+	if c := p.commands[cmd]; c != nil {
+		args, _ := split(c.fields)
+		terms = each(args, func(f field) string { return f.usage() + "\t" + f.help })
+	}
 	markdownTerms(b, append(terms, flagTerms(p.ownFlags(cmd))...))
-	b.WriteString("Example: `" + v.Example + "`\n")
+	b.WriteString("Example: `" + cmd.Example + "`\n")
 }
 
 func markdownTerms(b *strings.Builder, terms []string) {
