@@ -65,16 +65,15 @@ func (p *program) fail(err error) int {
 	return exitCode(e.Code)
 }
 
-// here lets a hint mean the list and the member that the failed command named:
-// typed as it is it would be about the list of this folder, and done by somebody
-// else.
+// here lets a hint mean the list and the member that the command named: typed as it
+// is it would be about the list of this folder, and done by somebody else.
 func (p *program) here(hint string) string {
 	words := strings.Fields(hint)
 	if len(words) < 2 || words[0] != "cadre" || slices.Contains(words, "--") || strings.Count(hint, "cadre ") > 1 {
 		return hint
 	}
 	switch words[1] {
-	case "task", "msg", "ask", "member", "todo", "log":
+	case "task", "msg", "ask", "member", "todo", "log", "sync", "watch", "blame", "diff", "at", "undo":
 	default:
 		return hint
 	}

@@ -44,7 +44,7 @@ func (pg *page) inbox(mail []*cadre.MessageView) {
 		pg.block("  ", letter(m.Message))
 	}
 	if last := mail[len(mail)-1]; last.ReadAt == nil && last.Dead == "" && pg.is(last.To) {
-		pg.hint("\nto mark them as read: cadre msg ack")
+		pg.hint("\nto mark them as read: %s", pg.here("cadre msg ack"))
 	}
 }
 
@@ -86,7 +86,7 @@ func (pg *page) askList(asks []*cadre.Ask) {
 func (pg *page) asked(a *cadre.Ask) {
 	state := askState(a.State)
 	pg.printf("%s  %s  %s, to be answered by %s\n", line(string(a.ID)), pg.paint(state.style, state.text), line(string(a.Kind)), join(a.Approvers))
-	pg.hint("to see the answer: cadre ask show %s", a.ID)
+	pg.hint("to see the answer: %s", pg.here("cadre ask show "+string(a.ID)))
 }
 
 // ask prints one ask with what to type to answer it.
@@ -116,16 +116,17 @@ func (pg *page) ask(a *cadre.Ask) {
 // answerTo is what to type about an open ask. Whether to end is for the member
 // alone to say: everybody else can only see what came of it.
 func (pg *page) answerTo(a *cadre.Ask) string {
+	yes, no := pg.here("cadre ask approve "+string(a.ID)), pg.here("cadre ask reject "+string(a.ID))
 	switch {
 	case a.Kind == cadre.AskShutdown && !pg.is(a.Member):
-		return "cadre member list"
+		return pg.here("cadre member list")
 	case a.Kind == cadre.AskRefusal:
-		id, name := string(a.ID), line(a.Member)
-		return "cadre ask approve " + id + " (" + name + " works on), cadre ask reject " + id + " (it is asked again), or cadre member leave " + name
+		name := line(a.Member)
+		return yes + " (" + name + " works on), " + no + " (it is asked again), or " + pg.here("cadre member leave "+name)
 	case a.Kind == cadre.AskQuestion:
-		return "cadre ask answer " + string(a.ID)
+		return pg.here("cadre ask answer " + string(a.ID) + ` "…"`)
 	}
-	return "cadre ask approve " + string(a.ID)
+	return yes + ", or " + no
 }
 
 func (pg *page) todo(v *cadre.TodoView) {

@@ -36,11 +36,11 @@ func (pg *page) synced(v *coord.Synced) {
 		{v.Left.Messages, "more messages", "cadre msg inbox"},
 	} {
 		if part.n > 0 {
-			pg.talk("%d %s: %s", part.n, part.what, part.command)
+			pg.talk("%d %s: %s", part.n, part.what, pg.here(part.command))
 		}
 	}
 	if v.More && !v.Full {
 		pg.talk("there is more; it comes with the cursor of this answer")
 	}
-	pg.hint("\nfor what changes from here on: cadre sync --cursor %s", v.Cursor)
+	pg.hint("\nfor what changes from here on: %s", pg.here("cadre sync --cursor "+v.Cursor))
 }

@@ -27,7 +27,7 @@ func (pg *page) overview(v *coord.OverviewView) {
 	if len(v.Next) > 0 {
 		pg.part("next")
 		for _, cmd := range v.Next {
-			pg.printf("  %s\n", pg.paint(cyan, cmd))
+			pg.printf("  %s\n", pg.paint(cyan, pg.here(cmd)))
 		}
 	}
 }
@@ -66,7 +66,7 @@ func (pg *page) needs(needs []coord.Need) {
 		if n.Message != nil {
 			what = "message from " + line(n.Message.From) + ": " + pg.gist(n.Message)
 		}
-		t.add(cell{"!", yellow}, faint(pg.age(n.Since)), cell{line(n.Command), cyan}, cell{text: what})
+		t.add(cell{"!", yellow}, faint(pg.age(n.Since)), cell{line(pg.here(n.Command)), cyan}, cell{text: what})
 	}
 	t.print(pg)
 }
@@ -93,7 +93,7 @@ func (pg *page) atWork(v *coord.OverviewView) {
 		t.print(pg)
 	}
 	if v.Digest != nil {
-		pg.printf("  %s\n", pg.paint(dim, line(v.Digest.Summary)+": cadre msg inbox"))
+		pg.printf("  %s\n", pg.paint(dim, line(v.Digest.Summary)+": "+pg.here("cadre msg inbox")))
 	}
 }
 
@@ -135,7 +135,7 @@ func (pg *page) news(v *coord.OverviewView) {
 	}
 	pg.part("since you last looked")
 	if v.More > 0 {
-		pg.printf("  %s\n", pg.paint(dim, itoa(v.More)+" earlier: cadre log --limit "+itoa(v.More+len(v.Changes))))
+		pg.printf("  %s\n", pg.paint(dim, itoa(v.More)+" earlier: "+pg.here("cadre log --limit "+itoa(v.More+len(v.Changes)))))
 	}
 	t := newTable(">", "", "", "")
 	t.indent = "  "

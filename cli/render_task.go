@@ -28,11 +28,10 @@ func (pg *page) changedTask(answer any) {
 		}
 		if v.Next != nil {
 			who := "you"
-			command := "cadre task next --claim"
 			if pg.as != "" {
-				who, command = pg.as, command+" --as "+pg.as
+				who = pg.as
 			}
-			pg.hint("next for %s: %s %s\n  try: %s", line(who), v.Next.ID, line(v.Next.Subject), line(command))
+			pg.hint("next for %s: %s %s\n  try: %s", line(who), v.Next.ID, line(v.Next.Subject), line(pg.here("cadre task next --claim")))
 		}
 	case *cadre.TaskView:
 		pg.taskLine(v)

@@ -10,7 +10,7 @@ import (
 // taskList prints tasks in a table, each under its parent.
 func (pg *page) taskList(tasks []*cadre.TaskView) {
 	if len(tasks) == 0 {
-		pg.talk("no tasks to show in %s\n  try: cadre task list --all, or cadre task add \"what is to be done\"", pg.scope)
+		pg.talk("no tasks to show in %s\n  try: %s, or %s", pg.scope, pg.here("cadre task list --all"), pg.here(`cadre task add "what is to be done"`))
 		return
 	}
 	t := newTable(">ID", "STATE", "OWNER", "PRIO", "WAITS FOR", "FLAGS", ">AGE", "SUBJECT")
