@@ -47,7 +47,7 @@ func TestWhyGoesThroughAllLevels(t *testing.T) {
 	w.must(operator, &TaskBlock{ID: c, By: []TaskID{x}})
 	w.must(as("ann"), &TaskStart{ID: a})
 	why := w.look(operator, &TaskWhy{ID: c}).(*Why)
-	if got := fmt.Sprint(why.Waits); got != "[{2 b blocked  3 1} {4 x ready  3 1} {1 a running ann 2 2}]" {
+	if got := fmt.Sprint(why.Waits); got != "[{2 b blocked  3 1 [1]} {4 x ready  3 1 []} {1 a running ann 2 2 []}]" {
 		t.Errorf("waits: %s", got)
 	}
 	if got := fmt.Sprint(why.Free); !strings.Contains(got, "{4 anyone") || !strings.Contains(got, "{1 ann") || strings.Contains(got, "{2 ") {

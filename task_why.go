@@ -17,14 +17,16 @@ type Why struct {
 	Free  []WhyFree `json:"free"`
 }
 
-// WhyWait is one unfinished blocker on the way.
+// WhyWait is one unfinished blocker on the way. It is there once, for the first task
+// that it holds up; WaitingOn has every edge.
 type WhyWait struct {
-	ID      TaskID    `json:"id"`
-	Subject string    `json:"subject"`
-	State   TaskState `json:"state"`
-	Owner   string    `json:"owner,omitempty"`
-	For     TaskID    `json:"for"`
-	Depth   int       `json:"depth"`
+	ID        TaskID    `json:"id"`
+	Subject   string    `json:"subject"`
+	State     TaskState `json:"state"`
+	Owner     string    `json:"owner,omitempty"`
+	For       TaskID    `json:"for"`
+	Depth     int       `json:"depth"`
+	WaitingOn []TaskID  `json:"waitingOn,omitempty"`
 }
 
 // WhyFree is one task that would have to be done first, and by whom.
@@ -52,10 +54,20 @@ func (v *TaskWhy) Look(s Snap, c Command) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	unfinished := map[TaskID]bool{}
+	for _, w := range waits {
+		unfinished[w.Task.ID] = true
+	}
 	for _, w := range waits {
 		t := w.Task
 		state := stateOf(t, around.members[t.Owner], around.asked[t.ID])
-		why.Waits = append(why.Waits, WhyWait{t.ID, t.Subject, state, t.Owner, w.For, w.Depth})
+		var on []TaskID
+		for _, id := range t.BlockedBy {
+			if unfinished[id] && t.Status != Completed {
+				on = append(on, id)
+			}
+		}
+		why.Waits = append(why.Waits, WhyWait{t.ID, t.Subject, state, t.Owner, w.For, w.Depth, on})
 		if t.OpenBlockers == 0 || t.Status == Completed {
 			why.Free = append(why.Free, freeBy(t, state))
 		}

@@ -12,59 +12,76 @@ import (
 func (pg *page) why(w *cadre.Why) {
 	pg.taskLine(w.Task)
 	if len(w.Waits) == 0 {
-		pg.printf("%s\n", whyNot(w.Task))
+		pg.printf("%s\n", pg.whyNot(w.Task))
 		return
 	}
 	pg.printf("\n")
 	pg.head("it waits for")
-	pg.whyTree(w, w.Task.ID, 1)
+	newWhyTree(w).print(pg, w.Task.ID, 1)
 	pg.printf("\n")
 	pg.head("to move it")
 	t := newTable("", "", "")
 	t.indent = "  "
 	for _, f := range w.Free {
-		t.add(text(string(f.ID)), text("by "+f.Who), cell{line(f.Next), cyan})
+		t.add(text(string(f.ID)), text("by "+f.Who), cell{line(pg.here(f.Next)), cyan})
 	}
 	t.print(pg)
 }
 
-// whyTree prints the unfinished blockers of a task, each below what it holds up.
-func (pg *page) whyTree(w *cadre.Why, of cadre.TaskID, depth int) {
+// whyTree is what holds a task up: each unfinished blocker below the first that it
+// holds up, and the same in the other direction.
+type whyTree struct {
+	below map[cadre.TaskID][]cadre.WhyWait
+	above map[cadre.TaskID]cadre.TaskID
+}
+
+func newWhyTree(w *cadre.Why) whyTree {
+	tree := whyTree{map[cadre.TaskID][]cadre.WhyWait{}, map[cadre.TaskID]cadre.TaskID{}}
 	for _, x := range w.Waits {
-		if x.For != of {
-			continue
-		}
+		tree.below[x.For] = append(tree.below[x.For], x)
+		tree.above[x.ID] = x.For
+	}
+	return tree
+}
+
+// print shows what stands below a task. What else a blocker waits for, and stands
+// below another one, is said in words.
+func (w whyTree) print(pg *page, of cadre.TaskID, depth int) {
+	for _, x := range w.below[of] {
 		state := taskState(x.State)
 		state.text = termtext.Pad(state.text, len("* blocked"), false)
 		indent := strings.Repeat("  ", depth)
-		owner := ""
+		tail := ""
 		if x.Owner != "" {
-			owner = "  " + line(x.Owner)
+			tail = "  " + line(x.Owner)
 		}
-		used := len(indent) + len(x.ID) + termtext.Width(state.text+owner) + 4
-		pg.printf("%s%s  %s  %s%s\n", indent, line(string(x.ID)), pg.paint(state.style, state.text), pg.fit(line(x.Subject), used), pg.paint(dim, owner))
-		pg.whyTree(w, x.ID, depth+1)
+		if also := slices.DeleteFunc(slices.Clone(x.WaitingOn), func(id cadre.TaskID) bool { return w.above[id] == x.ID }); len(also) > 0 {
+			tail += "  waits for " + join(also)
+		}
+		used := len(indent) + len(x.ID) + termtext.Width(state.text+tail) + 4
+		pg.printf("%s%s  %s  %s%s\n", indent, line(string(x.ID)), pg.paint(state.style, state.text), pg.fit(line(x.Subject), used), pg.paint(dim, tail))
+		w.print(pg, x.ID, depth+1)
 	}
 }
 
 // whyNot says how a task stands that waits for no other.
-func whyNot(t *cadre.TaskView) string {
+func (pg *page) whyNot(t *cadre.TaskView) string {
 	switch t.State {
 	case cadre.TaskDoneState:
 		return "it is done"
 	case cadre.TaskGone:
-		return "it was removed; to bring it back: cadre task restore " + line(string(t.ID))
+		return "it was removed; to bring it back: " + pg.here("cadre task restore "+line(string(t.ID)))
 	case cadre.TaskRunning:
 		return "it waits for nothing: " + line(t.Owner) + " works on it"
 	case cadre.TaskWaiting:
-		return "it waits for a person: cadre ask list"
+		return "it waits for a person: " + pg.here("cadre ask list")
 	case cadre.TaskStalled:
-		return line(t.Owner) + " works on it but was not heard of; to take it back: cadre task release " + line(string(t.ID))
+		return line(t.Owner) + " works on it but was not heard of; to take it back: " + pg.here("cadre task release "+line(string(t.ID)))
 	}
 	if t.Owner != "" {
 		return "it waits for nothing but " + line(t.Owner) + " to start it"
 	}
-	return "it waits for nothing: cadre task start " + line(string(t.ID))
+	return "it waits for nothing: " + pg.here("cadre task start "+line(string(t.ID)))
 }
 
 // graph prints the plan in waves, or as a Mermaid diagram.
@@ -74,7 +91,7 @@ func (pg *page) graph(g *cadre.Graph) {
 		return
 	}
 	if len(g.Tasks) == 0 {
-		pg.talk("no open tasks in %s\n  try: cadre task graph --all", pg.scope)
+		pg.talk("no open tasks in %s\n  try: %s", pg.scope, pg.here("cadre task graph --all"))
 		return
 	}
 	byID := map[cadre.TaskID]*cadre.TaskView{}
