@@ -53,8 +53,23 @@ func (s Snap) digest(lead *Member, now time.Time) (*MessageView, error) {
 	}
 	return viewMessage(&Message{
 		ID: digestID, From: "cadre", To: lead.Name, Kind: MessageDigest, SentAt: now, Text: strings.Join(lines, "\n"),
-		Summary: fmt.Sprintf("%d became idle, %d messages between members", len(idle), len(mail)),
+		Summary: digestSummary(len(idle), len(mail)),
 	}), nil
+}
+
+// digestSummary counts what there is.
+func digestSummary(idle, mail int) string {
+	var parts []string
+	if idle > 0 {
+		parts = append(parts, fmt.Sprintf("%d became idle", idle))
+	}
+	switch {
+	case mail == 1:
+		parts = append(parts, "1 message between members")
+	case mail > 1:
+		parts = append(parts, fmt.Sprintf("%d messages between members", mail))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // idleSince tells of the members that became idle after a time.

@@ -51,12 +51,16 @@ func TestIdleIsToldInADigest(t *testing.T) {
 	w.now.Wall = w.now.Wall.Add(time.Minute)
 	w.must(as("m1"), &MemberReport{State: StateWorking})
 	w.must(as("m1"), &MemberReport{State: StateIdle, Evidence: "failed: task 3"})
-	if d := w.digestOf(); d == nil || d.Summary != "1 became idle, 0 messages between members" || !strings.Contains(d.Text, "failed: task 3") {
+	if d := w.digestOf(); d == nil || d.Summary != "1 became idle" || !strings.Contains(d.Text, "failed: task 3") {
 		t.Errorf("the digest is %+v", d)
 	}
 	w.must(operator, &MsgAck{IDs: []MessageID{digestID}})
 	if d := w.digestOf(); d != nil {
 		t.Errorf("told, and told again: %s", d.Text)
+	}
+	w.must(as("m1"), &MsgSend{To: "m2", Text: "alone"})
+	if d := w.digestOf(); d == nil || d.Summary != "1 message between members" {
+		t.Errorf("the digest of one message is %+v", d)
 	}
 	answer, err := (&MsgInbox{}).Look(Snap{&w.state}, w.command(as("m1")))
 	if err != nil || len(answer.([]*MessageView)) != 3 {
