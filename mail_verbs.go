@@ -121,7 +121,7 @@ func (d *draft) recipient(to string) (*Member, error) {
 		return nil, err
 	}
 	if team == nil {
-		return nil, refuse(RuleMissing, "nobody in %s is called %s: it has no members", d.Scope(), clip(name, 64)).hint("cadre team create NAME")
+		return nil, refuse(RuleMissing, "nobody in %s is called %s: it has no members", d.Scope(), clip(name, 64)).hint("cadre team create my-team")
 	}
 	near, err := d.near(name)
 	if err != nil {

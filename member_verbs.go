@@ -50,7 +50,7 @@ func (v *TeamJoin) Decide(s Snap, c Command) ([]Event, error) {
 		return nil, err
 	}
 	if team == nil {
-		return nil, refuse(RuleMissing, "there is no team %s", d.Scope()).hint("cadre team list")
+		return nil, d.noTeam()
 	}
 	if strings.EqualFold(name, team.Creator.Name) && team.Creator.Session != c.Actor.Session {
 		return nil, refuse(RuleName, "%s is the name of the team's creator", name).hint("cadre team join %s --name NAME", d.Scope())

@@ -105,13 +105,25 @@ func (v *TeamTake) Decide(s Snap, c Command) ([]Event, error) {
 	return d.finish()
 }
 
+// noTeam refuses what needs a team where there is none: nothing at all, or a list of
+// tasks alone. In a place of one's own that is the default list, and a team is next.
+func (d *draft) noTeam() error {
+	switch {
+	case d.Scope() == DefaultScope:
+		return refuse(RuleMissing, "%s is a list without a team", d.Scope()).hint("cadre team create my-team")
+	case d.Head().Seq > 0:
+		return refuse(RuleMissing, "%s is a list without a team", d.Scope()).hint("cadre task list --scope %s", d.Scope())
+	}
+	return refuse(RuleMissing, "there is no team %s", d.Scope()).hint("cadre team list")
+}
+
 func (d *draft) teamAndLead() (*Team, *Member, error) {
 	team, err := d.Team()
 	if err != nil {
 		return nil, nil, err
 	}
 	if team == nil {
-		return nil, nil, refuse(RuleMissing, "there is no team %s", d.Scope()).hint("cadre team list")
+		return nil, nil, d.noTeam()
 	}
 	lead, err := d.Member(LeadName)
 	if err == nil && lead == nil {
@@ -177,7 +189,7 @@ func (v *TeamClose) Decide(s Snap, c Command) ([]Event, error) {
 		return nil, err
 	}
 	if team == nil {
-		return nil, refuse(RuleMissing, "there is no team %s", d.Scope()).hint("cadre team list")
+		return nil, d.noTeam()
 	}
 	members, err := collect(d.Members())
 	if err != nil {
