@@ -71,18 +71,21 @@ func withArticle(place string) string {
 }
 
 // flagError explains a flag that is not there or has no sensible value.
-func flagError(cmd *cobra.Command, err error) error {
+func (p *program) flagError(cmd *cobra.Command, err error) error {
 	help := cmd.CommandPath() + " --help"
 	if cmd.HasParent() {
 		help = "cadre help " + strings.TrimPrefix(cmd.CommandPath(), "cadre ")
 	}
 	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		name := e.GetSpecifiedName()
-		if e.GetSpecifiedShortnames() != "" {
-			return usage(cmd.CommandPath()+` -- "-text that begins with a dash"`, "%s has no flag -%s", cmd.CommandPath(), name)
-		}
-		if name == "version" {
-			return usage("cadre version", "%s has no flag --version, but there is a command", cmd.CommandPath())
+		switch {
+		case cmd == p.root && strings.EqualFold(name, "v") || name == "version":
+			return usage("cadre version", "%s has no flag %s, but there is a command", cmd.CommandPath(), dashed(name))
+		case e.GetSpecifiedShortnames() != "":
+			if p.takesText(cmd) {
+				help = cmd.CommandPath() + ` -- "-text that begins with a dash"`
+			}
+			return usage(help, "%s has no flag -%s", cmd.CommandPath(), name)
 		}
 		if near := nearest(name, flagNames(cmd)); near != "" {
 			return usage(cmd.CommandPath()+" --"+near, "%s has no flag --%s; did you mean --%s?", cmd.CommandPath(), name, near)
@@ -96,6 +99,24 @@ func flagError(cmd *cobra.Command, err error) error {
 		return usage(help, "--%s: %s", e.GetFlag().Name, e.Unwrap())
 	}
 	return usage(help, "%s", err)
+}
+
+// dashed is a flag as it is typed.
+func dashed(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
+}
+
+// takesText says whether a command has an argument that is a text.
+func (p *program) takesText(cmd *cobra.Command) bool {
+	c := p.commands[cmd]
+	if c == nil {
+		return false
+	}
+	args, _ := split(c.fields)
+	return slices.ContainsFunc(args, func(f field) bool { return takesText(f.place) })
 }
 
 func flagNames(cmd *cobra.Command) []string {

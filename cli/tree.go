@@ -32,7 +32,7 @@ func (p *program) buildTree(args []string, all bool) {
 	p.root.SetOut(p.out)
 	p.root.SetErr(p.stderr)
 	p.root.SetHelpFunc(p.showHelp)
-	p.root.SetFlagErrorFunc(flagError)
+	p.root.SetFlagErrorFunc(p.flagError)
 	p.root.SetHelpCommand(p.helpCommand())
 	p.addGlobalFlags()
 	nouns := map[string]*cobra.Command{}
