@@ -102,6 +102,9 @@ func (pg *page) describeTask(before, after *cadre.Task, fields []string) string 
 		if len(after.BlockedBy) > 0 {
 			words = append(words, "after "+join(after.BlockedBy))
 		}
+		if after.Status != cadre.Pending {
+			words = append(words, line(string(after.Status)))
+		}
 		return strings.Join(words, ", ")
 	}
 	var words []string
