@@ -178,7 +178,7 @@ func (r *running) next(rep *RunReport) string {
 	case RunFailed:
 		for _, t := range rep.Tasks {
 			if slices.Contains(t.Flags, cadre.FlagPerson) {
-				return "cadre task show " + string(t.ID) + " --team " + string(rep.Team) + ", mend it, then: " + again
+				return "cadre task show " + string(t.ID) + " --team " + string(rep.Team) + ", mend it, then at a terminal or with an operator token: " + again
 			}
 		}
 	}
