@@ -10,10 +10,13 @@ import (
 )
 
 // ImportLine is one task of an import, with the names of the task's JSON; only
-// the subject is required. An entry of BlockedBy or References, and Parent, is
-// the id of a task that exists, or "@N": the N-th line of the same import. A line
-// with a key that a task of the list has already makes no task: it means that one.
+// the subject is required. An entry of BlockedBy or References, and Parent, is "@N",
+// the N-th line of the same import; or the id that a line has there; or else the id
+// of a task that exists. What is made gets an id of its own, whatever the line's is.
+// A line with a key that a task of the list has already makes no task: it means that
+// one.
 type ImportLine struct {
+	ID          LineRef                    `json:"id,omitempty"`
 	Key         string                     `json:"key,omitempty"`
 	Subject     string                     `json:"subject"`
 	Description string                     `json:"description,omitempty"`
@@ -36,7 +39,7 @@ type ImportLine struct {
 	Comments    []CommentView              `json:"comments,omitempty"`
 }
 
-// LineRef names a task in an import: an id, or "@N".
+// LineRef names a task in an import: "@N", or an id.
 type LineRef string
 
 // UnmarshalJSON takes a number as well: people write ids so.
@@ -79,7 +82,7 @@ func (v *TaskImport) Decide(s Snap, c Command) ([]Event, error) {
 	if !ok {
 		return nil, refuse(RuleLimit, "the list %s has no ids left", d.Scope())
 	}
-	batch := &importBatch{draft: d, first: first, keys: map[string]bool{}}
+	batch := &importBatch{draft: d, first: first, keys: map[string]bool{}, named: map[LineRef][]int{}}
 	if batch.working, err = d.worksOn(); err != nil {
 		return nil, err
 	}
@@ -129,8 +132,9 @@ type importBatch struct {
 	first  uint64
 	ids    []TaskID // the task of each line of the import
 	keys   map[string]bool
-	lines  []ImportLine // those that make a task
-	at     []int        // where each of these stands in the import
+	named  map[LineRef][]int // the lines that have an id of the import's own
+	lines  []ImportLine      // those that make a task
+	at     []int             // where each of these stands in the import
 	tasks  []*Task
 	refs   [][]TaskID
 	states bool // some task does not begin as pending, or is more than a part of the plan
@@ -140,6 +144,9 @@ type importBatch struct {
 
 // place gives a line its task: a new one, or the one that has its key.
 func (b *importBatch) place(line ImportLine) error {
+	if line.ID != "" {
+		b.named[line.ID] = append(b.named[line.ID], len(b.ids))
+	}
 	id := taskIDOf(b.first + uint64(len(b.lines)))
 	if line.Key != "" {
 		if err := checkText("key", line.Key, 4*MaxSubject); err != nil {
@@ -281,11 +288,18 @@ func (b *importBatch) setStatus(t *Task, status string) error {
 // resolve finds the task that an entry names.
 func (b *importBatch) resolve(i int, ref LineRef) (TaskID, error) {
 	name := string(ref)
+	line := 0
 	if n, ok := strings.CutPrefix(name, "@"); ok {
-		line, err := strconv.Atoi(n)
-		if err != nil || line < 1 || line > len(b.ids) {
+		var err error
+		if line, err = strconv.Atoi(n); err != nil || line < 1 || line > len(b.ids) {
 			return "", refuse(RuleValue, "%q names no line of this import, which has %d", clip(name, 40), len(b.ids))
 		}
+	} else if named := b.named[ref]; len(named) > 1 {
+		return "", refuse(RuleValue, "the lines %d and %d both have the id %q", named[0]+1, named[1]+1, clip(name, 40))
+	} else if len(named) == 1 {
+		line = named[0] + 1
+	}
+	if line > 0 {
 		if line == b.at[i]+1 {
 			return "", refuse(RuleCycle, "the task cannot have to do with itself")
 		}

@@ -32,7 +32,7 @@ func (p *program) openInput(name string) (io.ReadCloser, error) {
 
 // importFile is the import verb on the command line: its tasks come from a file.
 type importFile struct {
-	File       string `json:"file,omitempty" arg:"[FILE]" help:"JSON Lines: one task a line; - reads standard input"`
+	File       string `json:"file,omitempty" arg:"[FILE]" help:"one task a line, as in {\"id\": \"2\", \"subject\": \"Build it\", \"blockedBy\": [\"1\"]}; - reads standard input"`
 	Key        string `json:"key,omitempty" help:"the same key again creates nothing and answers the same"`
 	FromClaude string `json:"fromClaude,omitempty" help:"a Claude Code folder of another place, whose teams and lists are taken over whole"`
 }
