@@ -387,6 +387,26 @@ func TestOverview(t *testing.T) {
 	}
 }
 
+func TestOverviewNamesWhatGoesOn(t *testing.T) {
+	d := newDesk(t)
+	must[*cadre.Added](t, d.at("/p", nil, "scope=Shared-List-1"), &cadre.TaskAdd{Subject: "x"})
+	if o := must[*coord.OverviewView](t, d.at("/p", nil), &coord.Overview{}); o.Next[0] != "cadre team use Shared-List-1" {
+		t.Errorf("beside one list: next %v", o.Next)
+	}
+	s := d.at("/p", nil)
+	must[*cadre.TeamView](t, s, &coord.TeamCreate{TeamCreate: cadre.TeamCreate{Name: "docs"}})
+	s = d.at("/p", nil)
+	must[*cadre.Added](t, s, &cadre.TaskAdd{Subject: "x", Run: "true"})
+	must[*cadre.MemberView](t, s, &cadre.MemberSpawn{Name: "robin", Backend: cadre.BackendShell, Folder: "/p"})
+	if o := must[*coord.OverviewView](t, s, &coord.Overview{}); o.Next[0] == "cadre up" {
+		t.Errorf("a member that was spawned just now: next %v", o.Next)
+	}
+	d.now.Wall = d.now.Wall.Add(time.Minute)
+	if o := must[*coord.OverviewView](t, s, &coord.Overview{}); o.Next[0] != "cadre up" {
+		t.Errorf("a member that nothing runs: next %v", o.Next)
+	}
+}
+
 func TestGC(t *testing.T) {
 	d := newDesk(t)
 	s := d.at("/p", nil)

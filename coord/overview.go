@@ -69,7 +69,7 @@ func (v *Overview) Run(ctx context.Context, s *Session) (any, error) {
 		return nil, err
 	}
 	out.Fresh = out.Head.Seq == 0 && len(out.Others) == 0
-	out.Next = out.nextCommands()
+	out.Next = out.nextCommands(s.Now().Wall)
 	return out, nil
 }
 
@@ -198,8 +198,11 @@ func (v *Overview) changes(ctx context.Context, s *Session, out *OverviewView) e
 }
 
 // nextCommands are the commands most worth typing now.
-func (out *OverviewView) nextCommands() []string {
+func (out *OverviewView) nextCommands(now time.Time) []string {
 	open := out.Team.Tasks[cadre.Pending] + out.Team.Tasks[cadre.InProgress]
+	stranded := func(m *cadre.MemberView) bool {
+		return m.Backend.Supervised() && m.Member.State == cadre.StateStarting && m.Process == nil && now.Sub(m.Since) > soon
+	}
 	switch {
 	case len(out.Needs) > 0:
 		return []string{out.Needs[0].Command}
@@ -209,14 +212,19 @@ func (out *OverviewView) nextCommands() []string {
 		return out.chooseOne()
 	case open == 0:
 		return []string{`cadre task add "what is to be done"`}
+	case slices.ContainsFunc(out.Members, stranded):
+		return []string{"cadre up", "cadre task list"}
 	case len(out.Ready) > 0:
 		return []string{"cadre task next --claim", "cadre task list"}
 	}
 	return []string{"cadre task list", "cadre watch"}
 }
 
+// soon is how long the start of a member takes where something runs the members.
+const soon = 5 * time.Second
+
 // chooseOne is for somebody who works on nothing yet: the newest team that is
-// there, or what else there is.
+// there, or the only list, or what else there is.
 func (out *OverviewView) chooseOne() []string {
 	next := []string{"cadre team list --all"}
 	var newest *TeamLine
@@ -224,6 +232,9 @@ func (out *OverviewView) chooseOne() []string {
 		if l.Where == cadre.Live && l.Team != nil && (newest == nil || l.Team.CreatedAt.After(newest.Team.CreatedAt)) {
 			newest = l
 		}
+	}
+	if newest == nil && len(out.Others) == 1 && out.Others[0].Where == cadre.Live {
+		newest = out.Others[0]
 	}
 	if newest == nil {
 		return append(next, "cadre team create my-team")
