@@ -10,26 +10,22 @@ import (
 // whoever leads the queue.
 type known struct {
 	c       *sqlite.Conn // the connection that committed
-	version int64        // of the database, as that connection counts others' commits
+	version uint32       // of the database, as that connection left it
 	scopes  map[cadre.Scope]*scope
 }
 
 // maxKnown is how many objects are remembered.
 const maxKnown = 2000
 
-const dataVersion = "PRAGMA data_version"
-
 // recall gives the scopes that a transaction knows from the start: those that the
 // last one left in the database just so.
 func (s *Store) recall(c *sqlite.Conn) (map[cadre.Scope]*scope, error) {
 	last := s.known
 	s.known = known{} // what this transaction does to them may be taken back
-	v, err := c.Row(dataVersion)
-	if err != nil {
-		return nil, err
+	if last.c != c {
+		return map[cadre.Scope]*scope{}, nil
 	}
-	s.known.version, err = number(v[0])
-	if err != nil || last.c != c || last.version != s.known.version {
+	if version, err := c.Version(); err != nil || version != last.version {
 		return map[cadre.Scope]*scope{}, err
 	}
 	objects := 0
@@ -47,5 +43,7 @@ func (s *Store) recall(c *sqlite.Conn) (map[cadre.Scope]*scope, error) {
 
 // remember keeps what a transaction knows, once it is durable.
 func (s *Store) remember(c *sqlite.Conn, scopes map[cadre.Scope]*scope) {
-	s.known.c, s.known.scopes = c, scopes
+	if version, err := c.Version(); err == nil {
+		s.known = known{c, version, scopes}
+	}
 }

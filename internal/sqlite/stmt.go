@@ -94,6 +94,17 @@ func (c *Conn) Exec(text string, args ...any) error {
 // Inserted is the number of the row that was inserted last.
 func (c *Conn) Inserted() int64 { return lib.Xsqlite3_last_insert_rowid(c.tls, c.db) }
 
+// Version is a number that every commit changes, this connection's and what it has
+// seen of those of others.
+func (c *Conn) Version() (uint32, error) {
+	out := c.tls.Alloc(pointerSize)
+	defer c.tls.Free(pointerSize)
+	if rc := lib.Xsqlite3_file_control(c.tls, c.db, 0, lib.SQLITE_FCNTL_DATA_VERSION, out); rc != lib.SQLITE_OK {
+		return 0, c.error(rc)
+	}
+	return *at[uint32](out), nil
+}
+
 // Rows is a statement's answer. It must be closed.
 type Rows struct {
 	Val []any // of this row: nil, int64, float64, string or []byte
