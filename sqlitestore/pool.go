@@ -40,6 +40,9 @@ func (s *Store) dial() (*sqlite.Conn, error) {
 	if err != nil {
 		return nil, s.fault(err, "opening the database")
 	}
+	if s.brief && s.walSize() < longWAL {
+		return c, nil // it ends before the log can get that long
+	}
 	if err := c.Script(context.Background(), settings); err != nil { // it waits for nobody
 		_ = c.Close()
 		return nil, s.fault(err, "opening the database")
@@ -105,10 +108,13 @@ func (s *Store) exclusively(ctx context.Context, do func(context.Context) error)
 	return err
 }
 
-// settings of every connection, beside SQLite's own: synchronous=FULL, and a
-// checkpoint every 1000 pages. A write-ahead log that one large import blew up is
-// cut back when it begins anew.
-const settings = "PRAGMA journal_size_limit=8388608"
+// settings of a connection, beside SQLite's own: synchronous=FULL, and a checkpoint
+// every 1000 pages. A write-ahead log that one large import blew up is cut back when
+// it begins anew, by the next connection that finds it so long.
+const (
+	settings = "PRAGMA journal_size_limit=8388608"
+	longWAL  = 8388608
+)
 
 // maxIdle is how many connections wait for the next reader.
 const maxIdle = 4
