@@ -78,28 +78,58 @@ func Lock(ctx context.Context, dir *swapfile.Dir, name string, o Options) (*Held
 
 func lock(ctx context.Context, dir *swapfile.Dir, name string, o Options, move func(from, to string) error) (*Held, error) {
 	h := &Held{dir: dir, lock: name + ".lock", stale: cmp.Or(o.Stale, 10*time.Second), move: move}
-	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(o.Wait, h.stale+5*time.Second), ErrHeld)
-	defer cancel()
 	h.queue = flock.New(func() (*os.File, error) {
 		f, err := o.Queue()
 		h.note = f
 		return f, err
 	})
-	err := h.queue.Acquire(ctx)
-	if err == nil {
-		err = h.acquire(ctx)
+	got, err := h.try()
+	if err == nil && !got {
+		err = h.wait(ctx, cmp.Or(o.Wait, h.stale+5*time.Second))
 	}
 	if err != nil {
 		h.queue.Close()
-		if errors.Is(err, context.DeadlineExceeded) {
-			err = context.Cause(ctx)
-		}
 		return nil, fmt.Errorf("locking %s: %w", name, err)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.timer = time.AfterFunc(h.stale/4, h.refresh)
 	return h, nil
+}
+
+// try takes the lock if nobody has it, and says whether it did. It asks no context
+// for its end: a program may begin to listen for interrupts when it is first asked,
+// which costs as much as the lock.
+func (h *Held) try() (bool, error) {
+	got, err := h.queue.TryAcquire()
+	if err == nil && got {
+		err = h.tidy()
+	}
+	if err != nil || !got {
+		return false, err
+	}
+	if _, _, err := swapfile.Lstat(h.dir, h.lock); !errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	err = h.put()
+	if errors.Is(err, fs.ErrExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// wait takes the lock once it is free.
+func (h *Held) wait(ctx context.Context, limit time.Duration) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, ErrHeld)
+	defer cancel()
+	err := h.queue.Acquire(ctx)
+	if err == nil {
+		err = h.acquire(ctx)
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = context.Cause(ctx)
+	}
+	return err
 }
 
 // acquire takes the lock while nobody else of ours can.

@@ -1,8 +1,11 @@
 package dirlock
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 
 	"cadre/internal/swapfile"
 )
@@ -21,6 +24,20 @@ func (h *Held) write(n note) error {
 	return err
 }
 
+// readNote reads what write wrote; what a longer note left behind it says nothing.
+func readNote(text string) (note, bool) {
+	line, _, whole := strings.Cut(text, "\n")
+	words := strings.SplitN(line, " ", 4)
+	if !whole || len(words) < 4 {
+		return note{}, false
+	}
+	ino, err1 := strconv.ParseUint(words[0], 10, 64)
+	mtime, err2 := strconv.ParseInt(words[1], 10, 64)
+	next, err3 := strconv.ParseInt(words[2], 10, 64)
+	lock, err4 := strconv.Unquote(words[3])
+	return note{lock, ino, mtime, next}, errors.Join(err1, err2, err3, err4) == nil
+}
+
 // tidy removes the lock that is noted, if it is there: whoever noted it has given
 // the queue up without removing it, so it is dead.
 func (h *Held) tidy() error {
@@ -29,8 +46,8 @@ func (h *Held) tidy() error {
 	if err != nil && err != io.EOF {
 		return err
 	}
-	var n note
-	if _, err := fmt.Sscanf(string(text[:size]), "%d %d %d %q\n", &n.ino, &n.mtime, &n.next, &n.lock); err != nil {
+	n, ok := readNote(string(text[:size]))
+	if !ok {
 		return nil // nothing noted yet
 	}
 	there, mode, err := swapfile.Lstat(h.dir, n.lock)
