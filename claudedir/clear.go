@@ -24,7 +24,7 @@ func (s *Store) finishClearing(ctx context.Context, known map[cadre.Scope]cadre.
 	names, err := f.Readdirnames(-1)
 	note("all lists", err)
 	for _, name := range names {
-		scope, ok := strings.CutSuffix(name, ".json")
+		scope, ok := strings.CutSuffix(name, ".files")
 		if ok && known[cadre.Scope(scope)] != cadre.Live {
 			note(cadre.Scope(scope), s.clear(ctx, cadre.Scope(scope), false))
 		}
@@ -167,9 +167,9 @@ func removeKnown(dir *swapfile.Dir, name string, known slot) error {
 // drop forgets a scope for good.
 func (m *memory) drop() error {
 	err := m.forget()
-	if err2 := m.root.Remove(m.name + ".json"); err2 != nil && !errors.Is(err2, os.ErrNotExist) && err == nil {
+	if err2 := m.root.Remove(m.name + ".files"); err2 != nil && !errors.Is(err2, os.ErrNotExist) && err == nil {
 		err = err2
 	}
-	m.saved = nil
+	m.saved = ""
 	return err
 }

@@ -235,12 +235,12 @@ func (p *pass) follow(to cadre.Scope) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	for _, part := range []string{".json", ".slots"} {
+	for _, part := range []string{".files", ".slots"} {
 		if err := p.memory.Rename(p.mem.name+part, string(to)+part); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return false, err
 		}
 	}
-	p.mem.saved = nil
+	p.mem.saved = ""
 	return true, p.mem.forget()
 }
 

@@ -1,8 +1,11 @@
 package claudedir
 
 import (
+	"os"
 	"testing"
 	"time"
+
+	"cadre"
 )
 
 // SetLeftover makes a temporary file count as left by a crash after a time.
@@ -10,4 +13,20 @@ func SetLeftover(t *testing.T, d time.Duration) {
 	old := leftover
 	leftover = d
 	t.Cleanup(func() { leftover = old })
+}
+
+// SawOldClient says whether a folder of memories knows of an older client.
+func SawOldClient(t *testing.T, folder string, scope cadre.Scope) bool {
+	t.Helper()
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	m, err := loadMemory(root, scope)
+	if err != nil || m.saved == "" {
+		t.Fatalf("nothing is remembered: %v", err)
+	}
+	m.close()
+	return m.OldAt != 0
 }

@@ -143,7 +143,7 @@ func (p *pass) readNames(at int64) error {
 		return err
 	}
 	p.names = names
-	p.mem.ListAt, p.mem.ListSaw, p.mem.Names, p.mem.Sum, p.mem.Unsure, p.mem.Largest = at, saw, len(p.names), nameSum(p.names...), false, 0
+	p.mem.ListAt, p.mem.ListSaw, p.mem.Names, p.mem.Sum, p.mem.Unsure, p.mem.Largest = at, saw, uint64(len(p.names)), nameSum(p.names...), false, 0
 	for _, name := range p.names {
 		if id, ok := taskName(name); ok && id.Numeric() {
 			if n, err := strconv.ParseUint(string(id), 10, 63); err == nil {

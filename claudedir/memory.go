@@ -1,14 +1,9 @@
 package claudedir
 
 import (
-	"bytes"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"hash/crc32"
 	"hash/fnv"
 	"io"
 	"io/fs"
@@ -25,34 +20,34 @@ import (
 // both sides last were the same. It is never in the log, because it is about one
 // machine, and losing it costs a comparison of everything and nothing else.
 //
-// It is two files, both written in place. NAME.json is small and read whole: a line
-// and its checksum. NAME.slots holds 64 bytes for each numbered task, at the place
+// It is two files, both written in place. NAME.files is small and read whole: some
+// lines and their checksum (memory_lines.go). NAME.slots holds 64 bytes for each numbered task, at the place
 // of its number, so that a command that is about one task of 100,000 reads and
 // writes one.
 type memory struct {
-	Epoch string    `json:"epoch"`
-	Seq   cadre.Seq `json:"seq"`             // up to here the files say what the log says
-	Taken cadre.Seq `json:"taken,omitempty"` // the newest event that was taken in
+	Epoch string
+	Seq   cadre.Seq // up to here the files say what the log says
+	Taken cadre.Seq // the newest event that was taken in
 
-	List    bool            `json:"list,omitempty"`    // the list's folder was there
-	Team    bool            `json:"team,omitempty"`    // the team's folder was there
-	ListAt  int64           `json:"listAt,omitempty"`  // the list folder's time when its names were last read
-	ListSaw int64           `json:"listSaw,omitempty"` // when that was; the end of time where we set the folder's time ourselves
-	Names   int             `json:"names,omitempty"`   // how many there were
-	Sum     uint64          `json:"sum,omitempty"`     // of those of tasks, to know them again
-	Largest uint64          `json:"largest,omitempty"` // the largest number among them
-	Unsure  bool            `json:"unsure,omitempty"`  // something may have come in while we wrote
-	Odd     map[string]slot `json:"odd,omitempty"`     // tasks whose names are no numbers
-	Files   map[string]slot `json:"files,omitempty"`   // the team's own file and its inboxes
-	PutBack map[string]int  `json:"putBack,omitempty"` // how often a member of ours was dropped and put back
-	OldAt   int64           `json:"oldAt,omitempty"`   // when a client of the older kind was last seen
+	List    bool              // the list's folder was there
+	Team    bool              // the team's folder was there
+	ListAt  int64             // the list folder's time when its names were last read
+	ListSaw int64             // when that was; the end of time where we set the folder's time ourselves
+	Names   uint64            // how many there were
+	Sum     uint64            // of those of tasks, to know them again
+	Largest uint64            // the largest number among them
+	Unsure  bool              // something may have come in while we wrote
+	OldAt   int64             // when a client of the older kind was last seen
+	Odd     map[string]slot   // tasks whose names are no numbers
+	Files   map[string]slot   // the team's own file and its inboxes
+	PutBack map[string]uint64 // how often a member of ours was dropped and put back
 
-	Behind map[string]cadre.Seq `json:"behind,omitempty"` // files that could not be written, and up to where the log is in them
+	Behind map[string]cadre.Seq // files that could not be written, and up to where the log is in them
 
 	root  *os.Root
 	name  string
 	slots *os.File
-	saved []byte // the small file as it was read
+	saved string // the small file as it was read
 }
 
 // slot is one file as it looked when it was last the same on both sides.
@@ -117,33 +112,16 @@ func decodeSlot(b []byte) slot {
 	}
 }
 
-// MarshalText writes a slot as one word: a team has many, and every command reads them.
-func (s slot) MarshalText() ([]byte, error) {
-	return base64.RawStdEncoding.AppendEncode(nil, s.encode()), nil
-}
-
-func (s *slot) UnmarshalText(text []byte) error {
-	b, err := base64.RawStdEncoding.DecodeString(string(text))
-	if err == nil && len(b) != slotSize {
-		err = fmt.Errorf("%d bytes of %d", len(b), slotSize)
-	}
-	if err == nil {
-		*s = decodeSlot(b)
-	}
-	return err
-}
-
 // loadMemory reads what is remembered of a scope; nothing, where there is nothing
 // or it cannot be read.
 func loadMemory(root *os.Root, scope cadre.Scope) (*memory, error) {
 	m := &memory{root: root, name: string(scope)}
-	data, err := root.ReadFile(m.name + ".json")
+	data, err := root.ReadFile(m.name + ".files")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	line, rest, _ := bytes.Cut(data, []byte("\n"))
-	if sum, _, _ := bytes.Cut(rest, []byte("\n")); string(sum) == checksum(line) && json.Unmarshal(line, m) == nil {
-		m.saved = line
+	if text, ok := whole(string(data)); ok && m.read(text) {
+		m.saved = text
 	} else {
 		*m = memory{root: root, name: m.name}
 	}
@@ -165,20 +143,18 @@ func (m *memory) close() {
 // longer than all else that a command does with files. Who reads meanwhile, or after
 // a crash in the middle, finds that the checksum is wrong, and so knows nothing.
 func (m *memory) save() error {
-	line, err := json.Marshal(m)
-	if err != nil || bytes.Equal(line, m.saved) {
-		return err
+	text := m.text()
+	if text == m.saved {
+		return nil
 	}
-	m.saved = line
-	f, err := m.root.OpenFile(m.name+".json", os.O_WRONLY|os.O_CREATE, 0o600)
+	m.saved = text
+	f, err := m.root.OpenFile(m.name+".files", os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteAt(fmt.Appendf(nil, "%s\n%s\n", line, checksum(line)), 0) // what a longer one left behind it says nothing
+	_, err = f.WriteAt([]byte(text+sumLine(text)), 0) // what a longer one left behind it says nothing
 	return errors.Join(err, f.Close())
 }
-
-func checksum(line []byte) string { return fmt.Sprintf("%08x", crc32.ChecksumIEEE(line)) }
 
 // forget begins anew: nothing is known about any file.
 func (m *memory) forget() error {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"cadre"
+	"cadre/claudedir"
 	"cadre/claudefile"
 	"cadre/sqlitestore"
 )
@@ -292,12 +293,11 @@ func TestAnOlderClientIsKnown(t *testing.T) {
 	w := newWorld(t)
 	oldAt := func() bool {
 		t.Helper()
-		paths, err := filepath.Glob(filepath.Join(w.state, "*", string(list)+".json"))
+		paths, err := filepath.Glob(filepath.Join(w.state, "*"))
 		if err != nil || len(paths) != 1 {
 			t.Fatalf("what is remembered is in %v: %v", paths, err)
 		}
-		line, _, _ := strings.Cut(string(w.read(paths[0])), "\n") // what follows is of a longer one before it
-		return strings.Contains(line, `"oldAt":`)
+		return claudedir.SawOldClient(t, paths[0], list)
 	}
 	w.clientTeam()
 	if !oldAt() {

@@ -177,7 +177,7 @@ func (s *Store) open(create bool) (bool, error) {
 func (s *Store) forgetAll() error {
 	names, err := fs.ReadDir(s.memory.FS(), ".")
 	for _, e := range names {
-		if name := e.Name(); strings.HasSuffix(name, ".json") || strings.HasSuffix(name, ".slots") {
+		if name := e.Name(); strings.HasSuffix(name, ".files") || strings.HasSuffix(name, ".slots") {
 			err = errors.Join(err, s.memory.Remove(name))
 		}
 	}

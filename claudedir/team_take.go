@@ -85,7 +85,7 @@ func (p *pass) foreignTeam(in *intake, c *claudefile.Config) (*cadre.ForeignTeam
 			continue
 		}
 		if p.mem.PutBack == nil {
-			p.mem.PutBack = map[string]int{}
+			p.mem.PutBack = map[string]uint64{}
 		}
 		if p.mem.PutBack[m.Name]++; p.mem.PutBack[m.Name] > mostPutBack {
 			f.Dropped = append(f.Dropped, m.Name)

@@ -36,12 +36,16 @@ func (p *pass) write() error {
 				tasks[t.ID] = true
 			}
 		}
+		newest := p.newest()
 		for id := range tasks {
-			t, err := s.Task(id)
-			if err != nil {
-				return err
+			t, err := newest[id], error(nil)
+			if t == nil {
+				t, err = s.Task(id)
 			}
-			if wants[id], err = projected(s, t); err != nil {
+			if err == nil {
+				wants[id], err = projected(s, t)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -62,6 +66,22 @@ func (p *pass) write() error {
 	p.mem.Epoch, p.mem.Seq = p.upTo.Epoch, p.upTo.Seq
 	p.full = false
 	return p.noteList()
+}
+
+// newest gives the tasks that the log's last events left, as long as they are its last.
+func (p *pass) newest() map[cadre.TaskID]*cadre.Task {
+	if p.head != p.upTo {
+		return nil
+	}
+	tasks := map[cadre.TaskID]*cadre.Task{}
+	for _, e := range p.since {
+		if t, ok := e.After.(*cadre.Task); ok {
+			tasks[t.ID] = t
+		} else {
+			delete(tasks, cadre.TaskID(e.Object.ID)) // removed, if it was a task
+		}
+	}
+	return tasks
 }
 
 // noteList remembers the folder's time after our own writes. The time is set by us,
