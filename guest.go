@@ -9,9 +9,16 @@ import (
 // cannot come back as the one it was.
 const GuestLease = 30 * time.Second
 
-// GuestStay is how long a guest that holds nothing counts as there after its connection
-// last said so. It is longer, because each time is an event of the log.
+// GuestStay is how long a guest is a member after its connection last said that it is
+// there. It is longer, because each time is an event of the log.
 const GuestStay = 5 * time.Minute
+
+// guestGone is why a guest left whose stay was over. It comes back if its connection is
+// there after all, as after a sleep of the machine.
+const (
+	guestGone = "its connection is gone"
+	guestBack = "its connection is there again"
+)
 
 // identifyGuest: an agent that nothing is known of may look. One that stays connected
 // works on the list that it was connected to, under a name of its own, and joins its
@@ -26,6 +33,16 @@ func (d *draft) identifyGuest(a Actor) (string, rights, *Member, error) {
 			return "", nothing, nil, err
 		}
 		return m.Name, m.rights(), nil, nil
+	}
+	for m, err := range d.Members() {
+		if err != nil {
+			return "", nothing, nil, err
+		}
+		if m.Session == a.Session && m.State == StateDeparted && m.Evidence == guestGone {
+			back := m.Clone()
+			back.Lease, back.State, back.Evidence = d.guestStays(), StateIdle, guestBack
+			return m.Name, m.rights(), back, nil
+		}
 	}
 	if a.Scope != d.Scope() {
 		return a.Name, reads, nil, nil
@@ -72,8 +89,20 @@ type GuestRenew struct{}
 // Decide renews.
 func (v *GuestRenew) Decide(s Snap, c Command) ([]Event, error) {
 	d, err := begin(s, c)
-	if err != nil || c.Actor.Kind != ActorGuest || d.rights < works || d.joins != nil {
+	if err != nil || c.Actor.Kind != ActorGuest || d.rights < works {
 		return nil, err
+	}
+	if d.joins != nil && d.joins.Evidence != guestBack {
+		return nil, nil // it has changed nothing yet
+	}
+	if err := d.setNoLead(d.me, false); err != nil {
+		return nil, err
+	}
+	if d.joins != nil {
+		if err := d.join(d.joins); err != nil {
+			return nil, err
+		}
+		return d.finish()
 	}
 	held, err := collect(d.Tasks(TaskQuery{Index: IndexOwner, Key: d.me}))
 	if err != nil {
@@ -94,7 +123,7 @@ func (v *GuestRenew) Decide(s Snap, c Command) ([]Event, error) {
 		d.put(m, next)
 	}
 	if m.State == StateUnreachable {
-		if err := firstRefusal(d.setMemberState(d.me, StateIdle, "its connection is there again"), d.setNoLead(d.me, false)); err != nil {
+		if err := d.setMemberState(d.me, StateIdle, guestBack); err != nil {
 			return nil, err
 		}
 	}

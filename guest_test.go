@@ -63,8 +63,8 @@ func TestAGuestThatIsSilentIsLost(t *testing.T) {
 	if one, two := w.task("1"), w.task("2"); one.Owner != "ann" || two.Owner != "" || two.Status != Pending {
 		t.Errorf("one is %s's, two %q's", one.Owner, two.Owner)
 	}
-	if m := w.member("codex"); m.State != StateUnreachable || m.Lease != nil {
-		t.Errorf("the guest is %s, lease %v", m.State, m.Lease)
+	if m := w.member("codex"); m.State != StateUnreachable {
+		t.Errorf("the guest is %s", m.State)
 	}
 	w.must(Self, &LeasesExpire{})
 	if got := w.told(); !strings.Contains(got, "codex was lost") || !strings.Contains(got, "task 1, 2") || len(w.inbox(LeadName)) != 1 {
@@ -100,11 +100,52 @@ func TestAGuestThatHoldsNothingIsLostToo(t *testing.T) {
 	}
 	w.pass(GuestStay)
 	w.must(Self, &LeasesExpire{Guests: true})
-	if m := w.member("codex"); m.State != StateUnreachable {
+	if m := w.member("codex"); m.State != StateDeparted {
 		t.Errorf("it is %s", m.State)
 	}
 	if got := w.told(); !strings.Contains(got, "codex was lost (its lease ran out)") || strings.Contains(got, "pending again") {
 		t.Errorf("the lead was told: %s", got)
+	}
+}
+
+// TestALostGuestHasLeftOnceItsStayIsOver, of which nobody is told twice; and is back, as
+// who it was, when its connection is there after all.
+func TestALostGuestHasLeftOnceItsStayIsOver(t *testing.T) {
+	for how, comes := range map[string]func(*world, Actor){
+		"it renews":         func(w *world, me Actor) { w.must(me, &GuestRenew{}) },
+		"it does something": func(w *world, me Actor) { w.must(me, &TaskAdd{Subject: "two"}) },
+	} {
+		t.Run(how, func(t *testing.T) {
+			w := newTeam(t)
+			me := guest("codex", "c1")
+			w.add("one")
+			w.must(me, &TaskClaim{ID: "1"})
+			w.pass(GuestLease)
+			w.must(Self, &LeasesExpire{Guests: true})
+			if m := w.member("codex"); m.State != StateUnreachable || w.task("1").Attempts != 1 {
+				t.Fatalf("it is %s, after %d attempts", m.State, w.task("1").Attempts)
+			}
+			w.pass(GuestStay)
+			if lost, err := (Snap{&w.state}).GuestsLost(w.now); err != nil || !lost {
+				t.Fatalf("nobody sees that it has left: %v, %v", lost, err)
+			}
+			w.must(Self, &LeasesExpire{Guests: true})
+			if m := w.member("codex"); m.State != StateDeparted {
+				t.Errorf("after its stay it is %s", m.State)
+			}
+			if lost, err := (Snap{&w.state}).GuestsLost(w.now); err != nil || lost || len(w.inbox(LeadName)) != 1 {
+				t.Errorf("lost again: %v, %v; the lead was told %d times", lost, err, len(w.inbox(LeadName)))
+			}
+			comes(w, me)
+			if m := w.member("codex"); m.State != StateIdle || m.Lease.expired(w.now) || len(w.look(operator, &TeamShow{}).(*TeamView).Members) != 2 {
+				t.Errorf("back again it is %+v", m)
+			}
+			w.must(operator, &MemberLeave{Name: "codex"})
+			w.must(me, &GuestRenew{})
+			if m := w.member("codex"); m.State != StateDeparted {
+				t.Errorf("who was taken out of the team is %s", m.State)
+			}
+		})
 	}
 }
 

@@ -177,7 +177,8 @@ func (s Snap) lost(now Time, guests bool) (names []string, err error) {
 
 // lose gives back what a member held that was lost: each task pending, with one
 // more attempt and a new fencing number, all in this commit; and tells the lead,
-// once. A guest cannot be relied on to come back: it keeps nothing, and leads nothing.
+// once. A guest cannot be relied on to come back: it keeps nothing, leads nothing, and
+// has left once its stay is over.
 func (d *draft) lose(member, why string) error {
 	m, err := d.Member(member)
 	if err != nil {
@@ -199,14 +200,17 @@ func (d *draft) lose(member, why string) error {
 		given = append(given, string(t.ID))
 	}
 	if guest {
-		next := m.Clone()
-		next.Lease = nil
-		d.put(m, next)
-		if err := d.setNoLead(member, true); err != nil {
-			return err
-		}
+		err = d.setNoLead(member, true)
 	}
-	if err := d.setMemberState(member, StateUnreachable, why); err != nil {
+	if err != nil {
+		return err
+	}
+	if guest && m.Lease.expired(d.cmd.Now) {
+		err = d.depart(member, guestGone, true)
+	} else {
+		err = d.setMemberState(member, StateUnreachable, why)
+	}
+	if err != nil || guest && m.State == StateUnreachable && len(given) == 0 {
 		return err
 	}
 	text := fmt.Sprintf("%s was lost (%s)", member, why)

@@ -331,7 +331,7 @@ func (s *Session) teamLine(ctx context.Context, info cadre.ScopeInfo) (*TeamLine
 	}
 	var err error
 	if info.Where == cadre.Live {
-		err = s.Store.View(ctx, info.Scope, look)
+		err = s.on(info.Scope).view(ctx, look)
 	} else {
 		err = s.Store.At(ctx, info.Scope, info.Head.Seq, look)
 	}
