@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -86,7 +87,9 @@ func (p *program) agentPrograms(ctx context.Context) ([]agentProgram, error) {
 		a := agentProgram{Name: t.Name, Path: path, Version: p.versionOf(ctx, path)}
 		changes, err := t.Plan(s.Place, install.Wish{})
 		a.Settings, a.Installed = t.Path(s.Place), err == nil && !slices.ContainsFunc(changes, install.Change.Needed)
-		if err != nil {
+		if _, other := errors.AsType[*install.TakenError](err); other {
+			a.Hint = err.Error() + "; cadre install " + t.Name + " --replace"
+		} else if err != nil {
 			a.Hint = err.Error() + "; cadre install " + t.Name + " --print"
 		} else if !a.Installed {
 			a.Hint = "cadre install " + t.Name
@@ -170,7 +173,7 @@ func (s settings) Install(v *coord.Install) (any, error) {
 	if v.Hooks {
 		again += " --hooks"
 	}
-	return s.change(v.Tool, install.Wish{Project: v.Project, Hooks: v.Hooks}, v.Write, again)
+	return s.change(v.Tool, install.Wish{Project: v.Project, Hooks: v.Hooks, Replace: v.Replace}, v.Write, again)
 }
 
 func (s settings) Uninstall(v *coord.Uninstall) (any, error) {
@@ -194,7 +197,17 @@ func (s settings) change(name string, w install.Wish, write bool, again string) 
 	if w.Project {
 		again += " --project"
 	}
+	if w.Replace {
+		again += " --replace"
+	}
 	changes, err := t.Plan(s.Place, w)
+	if _, other := errors.AsType[*install.TakenError](err); other {
+		again += " --replace"
+		if write {
+			again += " --write"
+		}
+		return nil, cadre.Refuse(cadre.RuleExists, again, "%v", err)
+	}
 	if err != nil {
 		return nil, cadre.Fault(err, "cadre install "+name+" --print", "the settings of %s", t.Title)
 	}

@@ -14,6 +14,7 @@ type Install struct {
 	Project bool   `json:"project,omitempty" help:"for this folder alone, in the settings that a project shares"`
 	Hooks   bool   `json:"hooks,omitempty" help:"its hooks too, which tell sessions of mail and work (Claude Code)"`
 	Print   bool   `json:"print,omitempty" help:"only the entry, to put in by hand"`
+	Replace bool   `json:"replace,omitempty" help:"also an entry of that name that starts something else"`
 	Write   bool   `json:"write,omitempty" help:"write it"`
 
 	Settings Settings `json:"-" door:"-"` // of the programs on this machine
@@ -28,7 +29,7 @@ type Settings interface {
 
 // Run installs. Only the operator may have something written.
 func (v *Install) Run(_ context.Context, s *Session) (any, error) {
-	if v.Print && (v.Write || v.Project || v.Hooks) {
+	if v.Print && (v.Write || v.Project || v.Hooks || v.Replace) {
 		return nil, cadre.Refuse(cadre.RuleValue, "cadre install "+v.Tool+" --print", "--print only shows, and goes with nothing else")
 	}
 	if err := mayChange(s, v.Settings, v.Write, "install "+v.Tool); err != nil {

@@ -8,6 +8,7 @@ package install
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -49,7 +50,8 @@ type file struct {
 type format interface {
 	// add gives the settings with the entry, drop without it; both give the text
 	// itself where it is so already. What the entry has of its user's own making stays,
-	// and add names it.
+	// and add names it. Where the entry is another program's, add gives a TakenError, and
+	// the settings with our entry in its place.
 	add(text []byte, command string) (with []byte, kept []string, err error)
 	drop(text []byte, command string) ([]byte, error)
 }
@@ -134,11 +136,23 @@ func (c Change) Needed() bool { return !bytes.Equal(c.Before, c.After) }
 // ErrUnknownText is a settings file that is not written as its program writes it.
 var ErrUnknownText = errors.New("it is written in a way that could not be kept, with remarks for example; put the entry in by hand")
 
+// TakenError says that an entry of our name is another program's.
+type TakenError struct{ Starts string } // what it starts, or where that is
+
+func (e *TakenError) Error() string { return "its entry " + name + " starts something else: " + e.Starts }
+
+// taken is the error of an entry with this command line, or, without one, address.
+func taken(line []string, address string) error {
+	starts := strings.TrimSpace(strings.Join(line, " "))
+	return &TakenError{cmp.Or(starts, address, "nothing that is known")}
+}
+
 // Wish is what is to be so.
 type Wish struct {
 	Project bool // in the project's settings, not the user's
 	Hooks   bool // with hooks
 	Drop    bool // nothing of Cadre is to be left
+	Replace bool // also where another program has an entry of our name
 }
 
 // Plan finds out what is to be changed so that a wish is so. Hooks that are there are
@@ -186,6 +200,9 @@ func (f file) plan(p Place, w Wish) (c Change, err error) {
 		c.After, err = f.format.drop(c.Before, p.Command)
 	} else {
 		c.After, c.Kept, err = f.format.add(c.Before, p.Command)
+	}
+	if _, other := errors.AsType[*TakenError](err); other && w.Replace {
+		err = nil
 	}
 	return c, err
 }

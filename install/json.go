@@ -67,20 +67,24 @@ func (e entry) add(text []byte, command string) ([]byte, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if at >= 0 {
-		if o, err := scan(text, at); err == nil {
-			if wrong, kept, ours := mend(text, o, value, command); ours {
-				for _, m := range wrong {
-					if text, err = set(text, append(path, m.key), m.value); err != nil {
-						return nil, nil, err
-					}
-				}
-				return text, kept, nil
-			}
+	if at < 0 {
+		text, err = set(text, path, value)
+		return text, nil, err
+	}
+	o, _ := scan(text, at) // what is no object has no members
+	wrong, kept, other := mend(text, o, value, command)
+	if other != nil {
+		if text, err = set(text, path, value); err == nil {
+			err = other
+		}
+		return text, nil, err
+	}
+	for _, m := range wrong {
+		if text, err = set(text, append(path, m.key), m.value); err != nil {
+			return nil, nil, err
 		}
 	}
-	text, err = set(text, path, value)
-	return text, nil, err
+	return text, kept, nil
 }
 
 // pair is a key and what it is to be.
@@ -90,8 +94,8 @@ type pair struct {
 }
 
 // mend says what is wrong in an entry that starts Cadre, and which keys have another
-// value than we would give them and keep it.
-func mend(text []byte, o object, value json.RawMessage, command string) (wrong []pair, kept []string, ours bool) {
+// value than we would give them and keep it. An entry that does not is another's.
+func mend(text []byte, o object, value json.RawMessage, command string) (wrong []pair, kept []string, other error) {
 	has, want := map[string]json.RawMessage{}, map[string]json.RawMessage{}
 	for _, m := range o.members {
 		has[m.key] = json.RawMessage(text[m.value:m.valueEnd])
@@ -111,7 +115,11 @@ func mend(text []byte, o object, value json.RawMessage, command string) (wrong [
 		line = append([]string{program}, line...)
 	}
 	if len(line) == 0 || !isCadre(line[0], command) {
-		return nil, nil, false
+		var address string
+		for _, key := range []string{"url", "httpUrl"} {
+			_ = json.Unmarshal(has[key], &address) // what is no text is no address
+		}
+		return nil, nil, taken(line, address)
 	}
 	serves := len(line) > 1 && line[1] == serve[0]
 	if whole && serves {
@@ -137,7 +145,7 @@ func mend(text []byte, o object, value json.RawMessage, command string) (wrong [
 			kept = append(kept, m.key)
 		}
 	}
-	return wrong, kept, true
+	return wrong, kept, nil
 }
 
 func (e entry) drop(text []byte, _ string) ([]byte, error) {

@@ -141,10 +141,6 @@ func TestWhatItsUserChangedStays(t *testing.T) {
 			"codex", ".codex/config.toml", "[ \"mcp_servers\" . 'cadre' ]\ncommand = \"/o/cadre\"\nargs = [\"mcp\"]\n",
 			"[ \"mcp_servers\" . 'cadre' ]\ncommand = \"cadre\"\nargs = [\"mcp\"]\n", "args",
 		},
-		{
-			"codex", ".codex/config.toml", "[mcp_servers.cadre]\nurl = \"http://127.0.0.1:7333/mcp\"\n",
-			"[mcp_servers.cadre]\ncommand = \"cadre\"\nargs = [\"mcp\", \"--tools\", \"team\"]\nenv_vars = [" + tomlList(passed) + "]\n", "",
-		},
 	} {
 		c := planned(t, tt.tool, tt.path, tt.text, Wish{Hooks: tt.tool == "claude"})
 		if tt.want == "" {
@@ -155,6 +151,36 @@ func TestWhatItsUserChangedStays(t *testing.T) {
 		}
 		if !slices.Equal(c.Kept, strings.Fields(tt.kept)) {
 			t.Errorf("%s keeps %q, not %q", tt.text, c.Kept, tt.kept)
+		}
+	}
+}
+
+// An entry of our name that starts something else is replaced only for somebody who says
+// so; what stands beside it stays.
+func TestAnEntryOfAnotherProgramIsNotReplaced(t *testing.T) {
+	for _, tt := range []struct{ tool, path, text, starts string }{
+		{"claude", ".claude.json", `{"a":1,"mcpServers":{"cadre":{"command":"npx","args":["-y","cadre-of-another"],"env":{"KEY":"secret"}},"b":{}}}`, "npx -y cadre-of-another"},
+		{"claude", ".claude.json", `{"mcpServers":{"cadre":{"type":"http","url":"http://127.0.0.1:7333/mcp"},"b":{}}}`, "http://127.0.0.1:7333/mcp"},
+		{"gemini", ".gemini/settings.json", `{"mcpServers":{"cadre":{"httpUrl":"http://127.0.0.1:7333/mcp"},"b":{}}}`, "http://127.0.0.1:7333/mcp"},
+		{"gemini", ".gemini/settings.json", `{"mcpServers":{"cadre":null,"b":{}}}`, "nothing that is known"},
+		{"codex", ".codex/config.toml", "[mcp_servers.cadre]\nargs = ['-x', \"y\"]\ncommand = \"/opt/other\"\n\n[b]\nc = 1\n", "/opt/other -x y"},
+		{"codex", ".codex/config.toml", "[mcp_servers.cadre]\nurl = \"http://127.0.0.1:7333/mcp\"\n\n[b]\nc = 1\n", "http://127.0.0.1:7333/mcp"},
+		{"codex", ".codex/config.toml", "[mcp_servers.cadre]\ncommand = \"cadre\"\nargs = nonsense\n\n[b]\nc = 1\n", "cadre …"},
+		{"codex", ".codex/config.toml", "[mcp_servers.cadre.env]\nKEY = \"secret\"\n\n[b]\nc = 1\n", "nothing that is known"},
+	} {
+		p := place(t)
+		tool, _ := Find(tt.tool)
+		file := filepath.Join(p.Home, tt.path)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(tt.text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		_, err := tool.Plan(p, Wish{})
+		if other, ok := errors.AsType[*TakenError](err); !ok || other.Starts != tt.starts || !strings.Contains(err.Error(), file) {
+			t.Errorf("%s: %v", tt.text, err)
+		}
+		after := string(planned(t, tt.tool, tt.path, tt.text, Wish{Replace: true}).After)
+		if after == tt.text || !strings.Contains(after, `"--tools"`) || strings.Contains(after, tt.starts) || strings.Contains(after, "KEY") || !strings.Contains(after, "b") {
+			t.Errorf("%s became\n%s", tt.text, after)
 		}
 	}
 }

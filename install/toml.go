@@ -47,8 +47,13 @@ func (table) add(text []byte, command string) ([]byte, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if with, kept, ok := mendTable(text, found, command); ok {
-		return with, kept, nil
+	var other error
+	if len(found) > 0 {
+		with, kept, err := mendTable(text, found, command)
+		if err == nil {
+			return with, kept, nil
+		}
+		other = err
 	}
 	end := lineEnd(text)
 	if len(rest) > 0 && !bytes.HasSuffix(rest, []byte("\n")) {
@@ -58,7 +63,7 @@ func (table) add(text []byte, command string) ([]byte, []string, error) {
 		rest = append(rest, end...)
 	}
 	want := fmt.Sprintf("[mcp_servers.%s]\ncommand = %s\nargs = [%s]\nenv_vars = [%s]\n", name, tomlString(command), tomlList(serve), tomlList(passed))
-	return append(rest, strings.ReplaceAll(want, "\n", end)...), nil, nil
+	return append(rest, strings.ReplaceAll(want, "\n", end)...), nil, other
 }
 
 func (table) drop(text []byte, _ string) ([]byte, error) {
@@ -112,28 +117,36 @@ func cut(text []byte) (rest []byte, found []part, err error) {
 var key = pattern(`(?m)^[ \t]*["']?([A-Za-z0-9_-]+)["']?[ \t]*=[ \t]*`)
 
 // mendTable puts right what is wrong in the tables of a server that starts Cadre, and
-// names the keys that its user has set.
-func mendTable(text []byte, found []part, command string) (_ []byte, kept []string, ok bool) {
+// names the keys that its user has set. A server that does not is another's.
+func mendTable(text []byte, found []part, command string) (_ []byte, kept []string, err error) {
 	plain, err := withoutStrings(text)
 	if err != nil {
-		return nil, nil, false
+		return nil, nil, err
 	}
 	own := slices.IndexFunc(found, func(t part) bool { return t.key == "" })
 	if own < 0 {
-		return nil, nil, false
+		return nil, nil, taken(nil, "")
 	}
 	t, at := found[own], map[string]int{} // where the values of its keys are
+	from := func(key string) []byte {
+		if at[key] == 0 {
+			return nil
+		}
+		return text[at[key]:t.end]
+	}
 	for _, k := range key().FindAllSubmatchIndex(plain[t.start:t.end], -1) {
 		name := string(plain[t.start+k[2] : t.start+k[3]])
 		at[name] = t.start + k[1]
-		vars, _ := tomlArgs(text[at[name]:t.end])
+		vars, _ := tomlArgs(from(name))
 		if name != "command" && name != "args" && (name != "env_vars" || !slices.Equal(vars, passed)) {
 			kept = append(kept, name)
 		}
 	}
-	program, end := tomlValue(text[at["command"]:t.end])
-	if at["command"] == 0 || end == 0 || !isCadre(program, command) {
-		return nil, nil, false
+	program, end := tomlValue(from("command"))
+	args, n := tomlArgs(from("args"))
+	if !isCadre(program, command) {
+		address, _ := tomlValue(from("url"))
+		return nil, nil, taken(append([]string{program}, args...), address)
 	}
 	type change struct {
 		from, to int
@@ -143,12 +156,11 @@ func mendTable(text []byte, found []part, command string) (_ []byte, kept []stri
 	if program != command {
 		changes = append(changes, change{at["command"], at["command"] + end, tomlString(command)})
 	}
-	args, n := tomlArgs(text[at["args"]:t.end])
 	switch serves := "[" + tomlList(serve) + "]"; {
 	case at["args"] == 0:
 		changes = append(changes, change{at["command"] + end, at["command"] + end, "\nargs = " + serves})
 	case n == 0:
-		return nil, nil, false
+		return nil, nil, taken([]string{program, "…"}, "")
 	case len(args) == 0 || args[0] != serve[0]:
 		changes = append(changes, change{at["args"], at["args"] + n, serves})
 	case !slices.Equal(args, serve):
@@ -163,7 +175,7 @@ func mendTable(text []byte, found []part, command string) (_ []byte, kept []stri
 	for _, c := range changes {
 		text = splice(text, c.from, c.to, []byte(c.with))
 	}
-	return text, kept, true
+	return text, kept, nil
 }
 
 // tomlValue reads the string that a text begins with, and says how long it is; 0 where
