@@ -44,9 +44,6 @@ func begin(s Snap, c Command) (*draft, error) {
 // finish gives the command's events. A hand-driven newcomer joins with its
 // first change, and only then.
 func (d *draft) finish() ([]Event, error) {
-	if d.over.err != nil {
-		return nil, d.over.err
-	}
 	if len(d.events) == 0 || d.joins == nil {
 		return d.events, nil
 	}

@@ -107,7 +107,9 @@ func (in *intake) fields(w *ForeignTask) error {
 	next := t.Clone()
 	fresh := t.Subject == "" && t.Version == 1
 	if fresh || in.mayWrite(w, t) {
-		in.text(w, t, next, fresh)
+		if err := in.text(w, t, next, fresh); err != nil {
+			return err
+		}
 	}
 	if err := in.claims(w, t, next); err != nil {
 		return err
@@ -178,7 +180,7 @@ func (in *intake) may(by Actor, ask func(*draft) error) bool {
 
 // text takes in the words of a task. Rewording somebody else's stands, and its
 // author is told how to undo it.
-func (in *intake) text(w *ForeignTask, t, next *Task, fresh bool) {
+func (in *intake) text(w *ForeignTask, t, next *Task, fresh bool) error {
 	for _, f := range []struct {
 		says *string
 		into *string
@@ -204,16 +206,10 @@ func (in *intake) text(w *ForeignTask, t, next *Task, fresh bool) {
 		next.flag(FlagLarge)
 	}
 	reworded := next.Subject != t.Subject || next.Description != t.Description
-	if !fresh && reworded && t.Author != w.By.Name {
-		in.noticeLater(t, w.By)
+	if fresh || !reworded || t.Author == w.By.Name {
+		return nil
 	}
-}
-
-// noticeLater tells an author that its words were changed.
-func (in *intake) noticeLater(t *Task, by Actor) {
-	if err := in.notice(t.Author, t.ID, "%s changed the words of task %s (%s); to have the old ones back: cadre blame %s, cadre undo", by, t.ID, clip(t.Subject, 60), t.ID); err != nil && in.over.err == nil {
-		in.over.err = err
-	}
+	return in.notice(t.Author, t.ID, "%s changed the words of task %s (%s); to have the old ones back: cadre blame %s, cadre undo", w.By, t.ID, clip(t.Subject, 60), t.ID)
 }
 
 func metadataSize(t *Task) int {

@@ -20,26 +20,18 @@ func Overlay(s Snap, events []Event) Snap {
 type overlay struct {
 	base    Source
 	changed State
-	hidden  map[Ref]Object // everything replaced, as the base has it; nil where it has none
+	hidden  map[Ref]bool // everything that is replaced, whether or not the base has it
 	head    Head
-	err     error // the first fault while looking up what an event replaces
 }
 
 func newOverlay(base Source) *overlay {
-	return &overlay{base: base, hidden: map[Ref]Object{}, head: base.Head()}
+	return &overlay{base: base, hidden: map[Ref]bool{}, head: base.Head()}
 }
 
 // put adds one event. An event for an object that the overlay already replaced
 // takes that one's place.
 func (o *overlay) put(e Event) {
-	ref := e.ref()
-	if _, ok := o.hidden[ref]; !ok {
-		behind, err := o.base.Get(ref)
-		if err != nil && o.err == nil {
-			o.err = err
-		}
-		o.hidden[ref] = behind
-	}
+	o.hidden[e.ref()] = true
 	o.changed.Apply(e)
 	o.head = o.head.advance(e.After)
 }
@@ -48,10 +40,7 @@ func (o *overlay) Scope() Scope { return o.base.Scope() }
 func (o *overlay) Head() Head   { return o.head }
 
 func (o *overlay) Get(r Ref) (Object, error) {
-	if o.err != nil {
-		return nil, o.err
-	}
-	if _, ok := o.hidden[r]; ok {
+	if o.hidden[r] {
 		return o.changed.Get(r)
 	}
 	return o.base.Get(r)
@@ -60,10 +49,6 @@ func (o *overlay) Get(r Ref) (Object, error) {
 // Scan merges both sources by key, leaving out what is hidden behind.
 func (o *overlay) Scan(i Index, prefix, after string) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
-		if o.err != nil {
-			yield(nil, o.err)
-			return
-		}
 		next, stop := iter.Pull2(o.changed.keys(i, prefix, after))
 		defer stop()
 		key, ref, more := next()
@@ -72,7 +57,7 @@ func (o *overlay) Scan(i Index, prefix, after string) iter.Seq2[Object, error] {
 				yield(nil, err)
 				return
 			}
-			if _, hidden := o.hidden[behind.Ref()]; hidden {
+			if o.hidden[behind.Ref()] {
 				continue
 			}
 			at := keyIn(behind, i, prefix)
@@ -105,14 +90,15 @@ func keyIn(o Object, i Index, prefix string) string {
 
 // Count takes what is hidden off the base's count and adds its own.
 func (o *overlay) Count(i Index, prefix string) (int, error) {
-	if o.err != nil {
-		return 0, o.err
-	}
 	n, err := o.base.Count(i, prefix)
 	if err != nil {
 		return 0, err
 	}
-	for _, behind := range o.hidden {
+	for ref := range o.hidden {
+		behind, err := o.base.Get(ref)
+		if err != nil {
+			return 0, err
+		}
 		for _, e := range Entries(behind) {
 			if e.Index == i && strings.HasPrefix(e.Key, prefix) {
 				n--
