@@ -50,7 +50,9 @@ func (b *batch) replay(sc *scope, c cadre.Command) (cadre.Receipt, bool, error) 
 // append seals a command's events and writes them: the log, the objects, their
 // indexes. What cannot be encoded is the command's fault, the rest is not.
 func (b *batch) append(r *request, sc *scope, open, events []cadre.Event) (receipt cadre.Receipt, refused, failed error) {
-	events = slices.Concat(open, events)
+	if len(open) > 0 {
+		events = slices.Concat(open, events)
+	}
 	head, lines, err := cadre.Seal(sc.head, sc.name, r.cmd, events)
 	if err != nil {
 		return receipt, err, nil
@@ -84,12 +86,16 @@ func (b *batch) write(sc *scope, e *cadre.Event, line []byte) error {
 		return err
 	}
 	sc.cache[e.Object] = e.After
-	return b.put(sc.id, e.Object, e.Before, e.After)
+	return b.put(sc, e.Object, e.Before, e.After)
 }
 
 // put replaces an object and its index entries.
-func (b *batch) put(scope int64, ref cadre.Ref, before, after cadre.Object) error {
+func (b *batch) put(sc *scope, ref cadre.Ref, before, after cadre.Object) error {
 	remove, add := cadre.Reindex(before, after)
+	for _, e := range add {
+		delete(sc.empty, e.Index)
+	}
+	scope := sc.id
 	for _, e := range remove {
 		if err := b.c.Exec(deleteEntry, scope, string(e.Index), []byte(e.Key)); err != nil {
 			return err
@@ -174,7 +180,7 @@ func (b *batch) rebuild(sc *scope) error {
 	for ref := range then.Refs() {
 		o, err := then.Get(ref)
 		if err == nil {
-			err = b.put(sc.id, ref, nil, o)
+			err = b.put(sc, ref, nil, o)
 		}
 		if err != nil {
 			return err

@@ -47,3 +47,21 @@ func (s *Store) remember(c *sqlite.Conn, scopes map[cadre.Scope]*scope) {
 		s.known = known{c, version, scopes}
 	}
 }
+
+// gaps are where an index has nothing, until something is put into it: what one
+// command looks for in vain, the next is likely to look for too.
+type gaps map[cadre.Index]map[gap]bool
+
+// gap is what a scan asked for.
+type gap struct{ prefix, after string }
+
+// add notes a gap, where they are noted at all.
+func (g gaps) add(i cadre.Index, one gap) {
+	if g == nil {
+		return
+	}
+	if g[i] == nil || len(g[i]) == maxKnown {
+		g[i] = map[gap]bool{}
+	}
+	g[i][one] = true
+}

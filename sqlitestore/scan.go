@@ -26,6 +26,9 @@ func (s *source) Scan(i cadre.Index, prefix, after string) iter.Seq2[cadre.Objec
 		if s.id == 0 {
 			return
 		}
+		if s.empty[i][gap{prefix, after}] {
+			return
+		}
 		from, to := keyRange(prefix, after)
 		r, err := s.c.Query(context.Background(), scanEntries, s.id, string(i), from, to)
 		if err != nil {
@@ -33,8 +36,11 @@ func (s *source) Scan(i cadre.Index, prefix, after string) iter.Seq2[cadre.Objec
 			return
 		}
 		defer r.Close()
-		for range fewRows {
+		for n := range fewRows {
 			b := s.block(r, 1)
+			if n == 0 && b.end && b.err == nil {
+				s.empty.add(i, gap{prefix, after})
+			}
 			b.decode(s.objects)
 			if !b.yield(yield) {
 				return

@@ -21,6 +21,7 @@ type scope struct {
 	changed bool
 	added   []cadre.Event              // by this transaction
 	cache   map[cadre.Ref]cadre.Object // what this transaction has read or written
+	empty   gaps                       // where it has found nothing
 }
 
 const getScope = "SELECT id,place,epoch,seq,hash,fence,next FROM scope WHERE name=?"
@@ -50,7 +51,7 @@ func scanScope(name cadre.Scope, v []any) (*scope, error) {
 }
 
 func (s *Store) source(c *sqlite.Conn, sc *scope) *source {
-	return &source{c: c, id: sc.id, name: sc.name, head: sc.head, objects: &s.objects, cache: sc.cache}
+	return &source{c: c, id: sc.id, name: sc.name, head: sc.head, objects: &s.objects, cache: sc.cache, empty: sc.empty}
 }
 
 // scope gives a scope as this transaction left it. The first time it holds the
@@ -66,7 +67,7 @@ func (b *batch) scope(name cadre.Scope) (*scope, error) {
 	if err := b.compare(sc); err != nil {
 		return nil, err
 	}
-	sc.cache = map[cadre.Ref]cadre.Object{}
+	sc.cache, sc.empty = map[cadre.Ref]cadre.Object{}, gaps{}
 	b.scopes[name] = sc
 	return sc, nil
 }

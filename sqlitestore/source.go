@@ -20,6 +20,7 @@ type source struct {
 
 	objects *objects
 	cache   map[cadre.Ref]cadre.Object // of a transaction that decides several commands, else nil
+	empty   gaps                       // likewise
 }
 
 var _ cadre.Source = (*source)(nil)
