@@ -56,7 +56,7 @@ func (w whyTree) print(pg *page, of cadre.TaskID, depth int) {
 			tail = "  " + line(x.Owner)
 		}
 		if also := slices.DeleteFunc(slices.Clone(x.WaitingOn), func(id cadre.TaskID) bool { return w.above[id] == x.ID }); len(also) > 0 {
-			tail += "  waits for " + join(also)
+			tail += "  waits for " + pg.few(also)
 		}
 		used := len(indent) + len(x.ID) + termtext.Width(state.text+tail) + 4
 		pg.printf("%s%s  %s  %s%s\n", indent, line(string(x.ID)), pg.paint(state.style, state.text), pg.fit(line(x.Subject), used), pg.paint(dim, tail))

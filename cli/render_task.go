@@ -45,7 +45,7 @@ func (pg *page) taskLine(v *cadre.TaskView) {
 		tail += "  " + line(v.Owner)
 	}
 	if len(v.WaitingOn) > 0 {
-		tail += "  waits for " + join(v.WaitingOn)
+		tail += "  waits for " + pg.few(v.WaitingOn)
 	}
 	used := len(v.ID) + len([]rune(state.text)) + len([]rune(tail)) + 4
 	pg.printf("%s  %s  %s%s\n", line(string(v.ID)), pg.paint(state.style, state.text), pg.fit(line(v.Subject), used), pg.paint(dim, tail))

@@ -16,16 +16,18 @@ func (pg *page) taskList(tasks []*cadre.TaskView) {
 	t := newTable(">ID", "STATE", "OWNER", "PRIO", "WAITS FOR", "FLAGS", ">AGE", "SUBJECT")
 	for _, row := range underParents(tasks) {
 		v := row.task
-		waits := v.WaitingOn
-		more := ""
-		if pg.cols > 0 && len(waits) > 3 {
-			more = " +" + itoa(len(waits)-3)
-			waits = waits[:3]
-		}
-		t.add(text(string(v.ID)), taskState(v.State), text(v.Owner), priorityWord(v.Priority), faint(join(waits)+more),
+		t.add(text(string(v.ID)), taskState(v.State), text(v.Owner), priorityWord(v.Priority), faint(pg.few(v.WaitingOn)),
 			cell{join(v.Flags), yellow}, faint(pg.age(v.UpdatedAt)), text(row.indent+v.Subject))
 	}
 	t.print(pg)
+}
+
+// few lists ids: on a terminal the first three, and how many more there are.
+func (pg *page) few(ids []cadre.TaskID) string {
+	if pg.cols > 0 && len(ids) > 3 {
+		return join(ids[:3]) + " +" + itoa(len(ids)-3)
+	}
+	return join(ids)
 }
 
 // listed is a task in a list, and how far in it stands.
