@@ -99,6 +99,9 @@ func (v *AskFor) approvers(d *draft, ask *Ask, about *Task) error {
 			return refuse(RuleLead, "who may answer this is not for %s to say: %s may", d.me, strings.Join(allowed, ", "))
 		}
 	}
+	if len(ask.Approvers) == 0 && d.me == LeadName && d.cmd.Actor.Kind == ActorOperator {
+		return refuse(RuleSelf, "%s cannot answer what it asks itself: name somebody else", d.me).hint("cadre ask for %s \"…\" --approvers NAME", ask.Kind)
+	}
 	return nil
 }
 

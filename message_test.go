@@ -121,6 +121,13 @@ func TestPlanGate(t *testing.T) {
 	w.refused(RulePlan, as("cat"), &TaskStart{ID: id}) // it was ann's plan
 }
 
+func TestNobodyAsksOnlyItself(t *testing.T) {
+	w := newTeam(t, "ann")
+	w.refused(RuleSelf, operator, &AskFor{Kind: AskQuestion, Text: "which?"})
+	ask := w.must(operator, &AskFor{Kind: AskQuestion, Text: "which?", Approvers: []string{"ann"}}).(*Ask)
+	w.must(as("ann"), &AskAnswer{ID: ask.ID, Text: "that one"})
+}
+
 func TestAsksEnd(t *testing.T) {
 	w := newTeam(t, "ann")
 	id := w.add("work")
