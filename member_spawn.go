@@ -91,7 +91,7 @@ func (v *MemberSpawn) Settings() *Settings {
 
 func (v *MemberSpawn) check() error {
 	if !v.Backend.Supervised() {
-		return refuse(RuleValue, "nothing runs a member whose backend is %q", clip(string(v.Backend), 40)).hint("cadre team join --name %s", clip(v.Name, 64))
+		return refuse(RuleValue, "nothing runs a member whose backend is %q", clip(string(v.Backend), 40)).hint("cadre team join TEAM --name %s", clip(v.Name, 64))
 	}
 	if v.Isolation != "" && v.Isolation != IsolationWorktree {
 		return refuse(RuleValue, "members are not kept apart by %q: use worktree", clip(string(v.Isolation), 40)).hint("cadre member spawn %s --isolation worktree", clip(v.Name, 64))

@@ -192,7 +192,7 @@ func CheckMemberName(s string) error {
 		return refuse(RuleName, "%q cannot be a member's name: use a-z, A-Z, 0-9, - and _, at most 64", clip(s, 80))
 	}
 	if slices.Contains(reservedNames, strings.ToLower(s)) {
-		return refuse(RuleName, "%q is a reserved name", s).hint("cadre team join --name NAME")
+		return refuse(RuleName, "%q is a reserved name", s).hint("cadre team join TEAM --name NAME")
 	}
 	return nil
 }

@@ -150,7 +150,7 @@ func nearestCommand(path string) string {
 	if known := synonym(verb); known != "" {
 		verb = known
 	}
-	var names, nouns []string
+	var names, nouns, elsewhere []string
 	for _, v := range coord.Verbs() {
 		n, rest, two := strings.Cut(v.Name, " ")
 		if !two {
@@ -161,11 +161,16 @@ func nearestCommand(path string) string {
 		}
 		if noun == n {
 			names = append(names, rest)
+		} else if rest == verb {
+			elsewhere = append(elsewhere, v.Name)
 		}
 		nouns = append(nouns, n, v.Name)
 	}
 	if near := nearest(verb, names); near != "" {
 		return strings.TrimSpace(noun + " " + near)
+	}
+	if len(names) > 0 && len(elsewhere) == 1 { // as in team leave, and task undo
+		return elsewhere[0]
 	}
 	if len(names) > 0 && noun != "" {
 		return "" // the group is right: its help says what there is

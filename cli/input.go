@@ -100,6 +100,9 @@ func readImport(in io.Reader, limit int) ([]cadre.ImportLine, error) {
 // jsonProblem says what is wrong with a document, without the words of Go.
 func jsonProblem(err error) string {
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		if e.Field == "" {
+			return "a " + e.Value + " stands where an object should"
+		}
 		return fmt.Sprintf("%q cannot be a %s", e.Field, e.Value)
 	}
 	return "not valid JSON: " + err.Error()
