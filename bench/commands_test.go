@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"cadre"
+	"cadre/bench/alone"
+	"cadre/internal/sqlite"
 	"cadre/memstore"
 )
 
@@ -24,13 +26,16 @@ func BenchmarkCommands(b *testing.B) {
 	disk, memory := newCaller(openStore(b, h.state()), "writer"), newCaller(memstore.New(), "writer")
 	calls := newSyscalls(b, h, commitBytes(b, h, addTask))
 	add := func(c *caller) func(int) error { return func(i int) error { return addTask(*c, i) } }
-	one, alone, together, inMemory := &pace{callers: 1, one: add(&disk)}, &pace{callers: 1, one: calls.one}, &pace{callers: many, one: add(&disk)}, &pace{callers: many, one: add(&memory)}
+	one, floor, together, inMemory := &pace{callers: 1, one: add(&disk)}, &pace{callers: 1, one: calls.one}, &pace{callers: many, one: add(&disk)}, &pace{callers: many, one: add(&memory)}
+	bare := &pace{callers: 1, one: withSQLite(b)}
 	paces(b, func(round int) {
 		disk.scope = cadre.Scope(fmt.Sprint("round-", round)) // one list would become full
 		memory.scope = disk.scope
-	}, one, alone, together, inMemory)
+	}, one, floor, bare, together, inMemory)
 	r := &world.report
-	r.compare("one caller, commands", one.rate(), "/s", "its system calls alone", alone.rate(), atLeast(0.7))
+	r.compare("one caller, commands", one.rate(), "/s", "its system calls alone", floor.rate(), atLeast(0.7))
+	r.compare("one caller, SQLite alone", bare.rate(), "/s", "its system calls alone", floor.rate(), nil)
+	r.compare("one caller, commands", one.rate(), "/s", "SQLite alone", bare.rate(), nil)
 	// The goal is the lesser of five times one caller and half of what memory gives.
 	five, half := atLeast(5), atLeast(0.5)
 	if 5*one.rate() < inMemory.rate()/2 {
@@ -40,6 +45,24 @@ func BenchmarkCommands(b *testing.B) {
 	}
 	r.compare("64 callers, commands", together.rate(), "/s", "one caller", one.rate(), five)
 	r.compare("64 callers, commands", together.rate(), "/s", "64 callers in memory", inMemory.rate(), half)
+}
+
+// withSQLite adds tasks to a list of some hundred with SQLite alone.
+func withSQLite(b *testing.B) func(int) error {
+	h := newHome(b, "alone")
+	c := newCaller(openStore(b, h.state()), "writer")
+	for i := range 400 {
+		if err := addTask(c, i); err != nil {
+			b.Fatal(err)
+		}
+	}
+	database, size := measured(b, h)
+	conn, err := sqlite.Open(database, "")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = conn.Close() })
+	return func(int) error { return alone.Add(conn, string(scope), size) }
 }
 
 // pace is something that so many callers do again and again.

@@ -16,7 +16,9 @@ import (
 	"time"
 
 	"cadre"
+	"cadre/bench/alone"
 	"cadre/claudefile"
+	"cadre/internal/sqlite"
 )
 
 // BenchmarkCreators is eight processes that create tasks at once, without Claude
@@ -40,7 +42,13 @@ func BenchmarkCreators(b *testing.B) {
 	floor := &kind{home: h, args: func(int, int) []string {
 		return []string{world.floor, filepath.Join(h.dir, "lock"), filepath.Join(h.dir, "appended"), bytes}
 	}}
-	all := []*kind{plain, shared, floor}
+	third := newHome(b, "creators")
+	third.run(b, world.cadre, "task", "add", "the first")
+	database, size := measured(b, third)
+	bare := &kind{home: third, args: func(int, int) []string {
+		return []string{world.floor, filepath.Join(third.dir, "lock"), database, string(cadre.DefaultScope), strconv.Itoa(size.Event), strconv.Itoa(size.Task)}
+	}}
+	all := []*kind{plain, shared, floor, bare}
 	for round := range rounds(10_000) + 1 {
 		for i := range all {
 			k := all[(i+round)%len(all)]
@@ -57,6 +65,24 @@ func BenchmarkCreators(b *testing.B) {
 	r := &world.report
 	r.compare("8 processes creating", middle(plain.rates), "/s", "start, lock, append, sync", middle(floor.rates), atLeast(0.8))
 	r.compare("8 processes creating, files", middle(shared.rates), "/s", "start, lock, append, sync", middle(floor.rates), atLeast(0.8))
+	r.compare("8 processes, SQLite alone", middle(bare.rates), "/s", "start, lock, append, sync", middle(floor.rates), nil)
+	r.compare("8 processes creating", middle(plain.rates), "/s", "SQLite alone", middle(bare.rates), nil)
+}
+
+// measured gives the database of a home, and how large its last task is.
+func measured(tb testing.TB, h home) (string, alone.Sizes) {
+	tb.Helper()
+	database := filepath.Join(h.state(), "cadre.db")
+	c, err := sqlite.Open(database, "")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer c.Close()
+	size, err := alone.Measure(c)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return database, size
 }
 
 // creators runs a program in so many loops at once, and gives what each said.

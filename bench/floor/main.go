@@ -2,9 +2,11 @@
 
 // Command floor starts as cadre does, with everything that cadre links, and then
 // does only what a durable change cannot do without: it takes a lock, appends
-// some bytes and has them synced.
+// some bytes and has them synced. Or, to see what a store in SQLite cannot do
+// without, it adds a task to a list with SQLite alone.
 //
 //	floor LOCK FILE BYTES
+//	floor LOCK DATABASE LIST EVENT-BYTES TASK-BYTES
 package main
 
 import (
@@ -16,7 +18,9 @@ import (
 	"strconv"
 	"syscall"
 
+	"cadre/bench/alone"
 	"cadre/cli"
+	"cadre/internal/sqlite"
 )
 
 func main() {
@@ -27,12 +31,8 @@ func main() {
 }
 
 func run(args []string) error {
-	if len(args) != 3 { // never so in a benchmark; it keeps what cadre links linked
+	if len(args) != 3 && len(args) != 5 { // never so in a benchmark; it keeps what cadre links linked
 		return fmt.Errorf("LOCK FILE BYTES are missing: %d", cli.Run(context.Background(), args, os.Stdin, io.Discard, io.Discard, nil))
-	}
-	n, err := strconv.Atoi(args[2])
-	if err != nil {
-		return err
 	}
 	lock, err := os.OpenFile(args[0], os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -42,10 +42,33 @@ func run(args []string) error {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return err
 	}
+	if len(args) == 5 {
+		return add(args[1], args[2], args[3], args[4])
+	}
+	n, err := strconv.Atoi(args[2])
+	if err != nil {
+		return err
+	}
 	f, err := os.OpenFile(args[1], os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(make([]byte, n))
 	return errors.Join(err, sync(f), f.Close())
+}
+
+// add adds a task, and leaves the connection to the end of the process, as cadre does.
+func add(database, list, event, task string) error {
+	var size alone.Sizes
+	var err1, err2 error
+	size.Event, err1 = strconv.Atoi(event)
+	size.Task, err2 = strconv.Atoi(task)
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
+	c, err := sqlite.Open(database, "")
+	if err != nil {
+		return err
+	}
+	return alone.Add(c, list, size)
 }
