@@ -310,7 +310,7 @@ func (r *reader) pairs(n ast.Node, path string) []*ast.MappingValueNode {
 	case *ast.MappingValueNode:
 		all = []*ast.MappingValueNode{v}
 	default:
-		r.at(n, "%s is a mapping of keys to values, and this is a %s", cmp.Or(lastPart(path), "a team file"), kindOf(n))
+		r.at(n, "%s is a mapping of keys to values%s, and this is a %s", cmp.Or(lastPart(path), "a team file"), forInstance(path), kindOf(n))
 		return nil
 	}
 	var merged, own []*ast.MappingValueNode
@@ -410,6 +410,22 @@ func (r *reader) oneOf(n ast.Node, value, values string) {
 	if all := strings.Split(values, ","); value != "" && !slices.Contains(all, value) {
 		r.at(n, "%q is none of: %s", value, strings.Join(all, ", "))
 	}
+}
+
+// forInstance shows how a part of the file is written, where it is easily taken for
+// something else: for a name, or for a list.
+func forInstance(path string) string {
+	switch strings.TrimPrefix(path, "\x00") {
+	case "":
+		return ", as in members: {ann: {}}"
+	case "team":
+		return ", as in team: {name: docs}"
+	case "members":
+		return ", as in members: {ann: {}, runner: {count: 3}}"
+	case "tasks":
+		return ", as in tasks: {build: {run: make}, test: {run: make test, after: build}}"
+	}
+	return ""
 }
 
 // lastPart names what a path leads to; an entry of a list is called by the list.
