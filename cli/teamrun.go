@@ -41,12 +41,21 @@ func (v *runFile) read(p *program) (any, error) {
 	if v.Simulate {
 		check = nil
 	}
-	if v.Path == "" {
+	none := v.Path == ""
+	if none {
 		v.Path = "team.yaml"
 	}
 	var err error
 	if v.File, err = p.teamFile(v.Path, check); err != nil {
+		if e := cadre.AsError(err); none && e.Rule == cadre.RuleMissing {
+			return nil, cadre.Refuse(e.Rule, `echo '{members: {ann: {}}, tasks: {hello: {run: echo hello}}}' > team.yaml`, "%s", e.Message)
+		}
 		return nil, err
+	}
+	for _, path := range []string{v.Report, v.JUnit} {
+		if err := writable(path); err != nil {
+			return nil, err
+		}
 	}
 	v.Attended = p.inTerm && p.errTerm && !p.json && !p.jsonl && !p.quiet
 	v.live = p.newLive(v.Attended)
@@ -55,6 +64,26 @@ func (v *runFile) read(p *program) (any, error) {
 		return &v.Run, p.simulate(v)
 	}
 	return &v.Run, nil
+}
+
+// writable says at once what would keep a report from being written when all is done.
+func writable(path string) error {
+	if path == "" {
+		return nil
+	}
+	_, before := os.Lstat(path)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644)
+	if err != nil {
+		return unwritten(path, err)
+	}
+	if before != nil {
+		_ = os.Remove(path)
+	}
+	return f.Close()
+}
+
+func unwritten(path string, err error) error {
+	return cadre.Fault(err, "ls -ld "+filepath.Dir(path), "writing the report")
 }
 
 // teamFile reads a team file. A team that was named on the command line is used in
@@ -102,7 +131,7 @@ func (v *runFile) finish(p *program, answer any) (any, error) {
 			continue
 		}
 		if err := os.WriteFile(out.path, out.text(report), 0o644); err != nil {
-			return nil, cadre.Fault(err, "ls -ld "+filepath.Dir(out.path), "writing the report")
+			return nil, unwritten(out.path, err)
 		}
 	}
 	return answer, nil
