@@ -132,6 +132,7 @@ type installed struct {
 	Written bool         `json:"written"`
 
 	title, again string // the program, and the command that writes it
+	back         string // the one that takes it away again, where it was put in
 	needed       bool   // something is to be changed
 }
 
@@ -194,8 +195,10 @@ func (s settings) change(name string, w install.Wish, write bool, again string) 
 	case w.Hooks && !t.HasHooks():
 		return nil, cadre.Refuse(cadre.RuleValue, "cadre install "+name, "%s has no hooks that Cadre knows", t.Title)
 	}
+	back := "cadre uninstall " + name
 	if w.Project {
 		again += " --project"
+		back += " --project"
 	}
 	if w.Replace {
 		again += " --replace"
@@ -212,6 +215,9 @@ func (s settings) change(name string, w install.Wish, write bool, again string) 
 		return nil, cadre.Fault(err, "cadre install "+name+" --print", "the settings of %s", t.Title)
 	}
 	out := &installed{Tool: name, Changes: []fileChange{}, title: t.Title, again: again}
+	if !w.Drop {
+		out.back = back + " --write"
+	}
 	for _, c := range changes {
 		get := fileChange{Path: c.Path, Kept: c.Kept}
 		get.Line, get.Removed, get.Added = c.Lines()
@@ -266,6 +272,9 @@ func (pg *page) installed(v *installed) {
 	}
 	pg.printf("%s\n", pg.paint(green, "✓ written"))
 	pg.hint("sessions of %s that run now see it when they are started again", v.title)
+	if v.back != "" {
+		pg.hint("to take it away: %s", v.back)
+	}
 }
 
 // snippet prints the entry alone, so that it can be put into a file.
