@@ -212,6 +212,9 @@ func (v *TokenCreate) token(ctx context.Context, s *Session) (cadre.Token, error
 		name = cadre.LeadName
 	}
 	shown, err := s.Do(ctx, "member show", &cadre.MemberShow{Name: name})
+	if e := cadre.AsError(err); err != nil && e.Hint == "cadre member list" {
+		err = cadre.Refuse(e.Rule, e.Hint+", or for somebody new: cadre team join "+string(s.Scope)+" --name "+name, "%s", e.Message)
+	}
 	if err != nil {
 		return none, err
 	}
