@@ -100,7 +100,11 @@ func (v *AskFor) approvers(d *draft, ask *Ask, about *Task) error {
 		}
 	}
 	if len(ask.Approvers) == 0 && d.me == LeadName && d.cmd.Actor.Kind == ActorOperator {
-		return refuse(RuleSelf, "%s cannot answer what it asks itself: name somebody else", d.me).hint("cadre ask for %s \"…\" --approvers NAME", ask.Kind)
+		about := ""
+		if ask.Task != "" {
+			about = " --task " + string(ask.Task)
+		}
+		return refuse(RuleSelf, "%s cannot answer what it asks itself: name somebody else", d.me).hint("cadre ask for %s \"…\"%s --approvers NAME", ask.Kind, about)
 	}
 	return nil
 }

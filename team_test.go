@@ -17,9 +17,10 @@ func TestTeamCreate(t *testing.T) {
 	if !lead.JoinedAt.Equal(view.CreatedAt) {
 		t.Errorf("the lead joined at %v, the team was made at %v", lead.JoinedAt, view.CreatedAt)
 	}
-	e := w.refused(RuleExists, operator, &TeamCreate{Name: "docs"})
-	if !strings.Contains(e.Hint, "join") {
-		t.Errorf("the hint %q offers no choice", e.Hint)
+	for enter, who := range map[string]Actor{"use": operator, "join": session("5e6f7a8b-0000")} {
+		if e := w.refused(RuleExists, who, &TeamCreate{Name: "docs"}); !strings.Contains(e.Hint, "cadre team "+enter+" docs, or another name") {
+			t.Errorf("the hint %q offers %s no choice", e.Hint, who)
+		}
 	}
 }
 

@@ -29,8 +29,12 @@ func (v *TeamCreate) Decide(s Snap, c Command) ([]Event, error) {
 		return nil, err
 	}
 	if team != nil {
+		enter := "join"
+		if c.Actor.Kind == ActorOperator { // who need be no member to work in it
+			enter = "use"
+		}
 		return nil, refuse(RuleExists, "a team %s already exists, made by %s", v.Name, team.Creator).
-			hint("cadre team join %s, or another name: cadre team create %s-2", v.Name, v.Name)
+			hint("cadre team %s %s, or another name: cadre team create %s-2", enter, v.Name, v.Name)
 	}
 	if n, err := d.Count(Index(KindTask), ""); err != nil || n > 0 {
 		if err != nil {

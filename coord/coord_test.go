@@ -201,7 +201,7 @@ func TestTeamsComeAndGo(t *testing.T) {
 	s = d.at("/p", nil)
 	must[*cadre.Added](t, s, &cadre.TaskAdd{Subject: "x"})
 	e := refused(t, cadre.RuleExists, s, &coord.TeamCreate{TeamCreate: cadre.TeamCreate{Name: name}})
-	if !strings.Contains(e.Hint, "join") {
+	if !strings.Contains(e.Hint, "cadre team use "+name) {
 		t.Errorf("hint %q", e.Hint)
 	}
 	agent := d.at("/p", map[string]string{"CADRE_SESSION": "aaaaaaaa-1"}, "scope="+name)
