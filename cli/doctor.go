@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"cadre"
 	"cadre/coord"
 	"cadre/doctor"
 )
@@ -24,8 +25,31 @@ func (v *doctorHere) read(p *program) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.Clinic = clinic{&doctor.Doctor{Folder: folder, State: state, Now: func() time.Time { return p.now().Wall }}, p}
+	v.Clinic = clinic{&doctor.Doctor{Folder: folder, State: state, Now: func() time.Time { return p.now().Wall }, Left: p.left}, p}
 	return &v.Doctor, nil
+}
+
+// left gives the members of a team that are gone and were no client's. The record alone
+// says so: looking through the files would change what is to be examined. What cannot be
+// read tells of nobody.
+func (p *program) left(ctx context.Context, team string) []string {
+	var names []string
+	scope, err := cadre.ParseScope(team)
+	if err != nil {
+		return nil
+	}
+	_ = p.record.View(ctx, scope, func(s cadre.Snap) error {
+		for m, err := range s.Members() {
+			if err != nil {
+				return err
+			}
+			if m.State == cadre.StateDeparted && m.Backend != cadre.BackendClient {
+				names = append(names, m.Name)
+			}
+		}
+		return nil
+	})
+	return names
 }
 
 // clinic gives a doctor's reports as answers of a verb.

@@ -99,6 +99,7 @@ func (p *program) openStore(reads bool) (cadre.Store, error) {
 	} else if store, err = p.open(dir); err != nil {
 		return nil, err
 	}
+	p.record = store
 	p.store, err = p.withFiles(store, dir)
 	return p.store, err
 }

@@ -70,6 +70,7 @@ type program struct {
 	root     *cobra.Command
 	commands map[*cobra.Command]*command
 	store    cadre.Store
+	record   cadre.Store // the same, without Claude Code's files around it
 	runtime  coord.Runtime
 	borrowed string       // a folder that goes away with the program
 	host     string       // what this machine is called in the record; its own name without

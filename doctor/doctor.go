@@ -38,6 +38,10 @@ type Doctor struct {
 	// Panes gives the ids of the panes that tmux has; known is false where that cannot
 	// be told.
 	Panes func(context.Context) (ids map[string]bool, known bool)
+
+	// Left gives those who left a team and are no client's members: their mail is kept
+	// for the time when they come back. Without it nobody is known to have left.
+	Left func(ctx context.Context, team string) []string
 }
 
 // Process is how a config names the process of the team's lead.

@@ -132,7 +132,7 @@ func (x *exam) checkInbox(t *team, i *inbox) {
 				Advice = "correct it by hand before it is gone"
 		}
 	}
-	if x.isRead(t, i.name) || t.config == nil && x.anyUnknown() {
+	if x.isRead(t, i.name) || t.config == nil && x.anyUnknown() || x.isKept(t, i.name) {
 		return
 	}
 	unread := 0
@@ -158,6 +158,11 @@ func (x *exam) isRead(t *team, inbox string) bool {
 		return other.config != nil && slices.Contains(other.folders(), path.Base(t.folder)) &&
 			slices.ContainsFunc(other.config.Members, func(m claudefile.Member) bool { return claudefile.ListFolder(m.Name) == inbox })
 	})
+}
+
+// isKept says whether this inbox waits for somebody who left the team.
+func (x *exam) isKept(t *team, inbox string) bool {
+	return x.Left != nil && slices.ContainsFunc(x.Left(x.ctx, path.Base(t.folder)), func(name string) bool { return claudefile.ListFolder(name) == inbox })
 }
 
 // anyUnknown says whether there is a config that could not be read: then nobody
