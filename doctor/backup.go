@@ -122,7 +122,7 @@ func (d *Doctor) Restore(ctx context.Context, backup string) (*Report, error) {
 	dir := filepath.Join(d.backups(), filepath.Base(backup))
 	from, err := os.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, noBackup("there is no backup %s in %s", filepath.Base(backup), d.backups())
+		return nil, cadre.Refuse(cadre.RuleMissing, "ls "+d.backups(), "there is no backup %s", filepath.Base(backup))
 	}
 	if err != nil {
 		return nil, err
@@ -158,10 +158,6 @@ func (d *Doctor) Restore(ctx context.Context, backup string) (*Report, error) {
 	return &Report{Folder: d.Folder, Findings: []Finding{}, Changes: changes, Backup: dir}, nil
 }
 
-func noBackup(format string, args ...any) error {
-	return cadre.Refuse(cadre.RuleMissing, "cadre doctor", format, args...)
-}
-
 // newest gives the name of the last backup that was not put back.
 func (d *Doctor) newest() (string, error) {
 	entries, err := os.ReadDir(d.backups())
@@ -179,7 +175,7 @@ func (d *Doctor) newest() (string, error) {
 			return e.Name(), nil
 		}
 	}
-	return "", noBackup("nothing that was mended in %s can be taken back", d.Folder)
+	return "", cadre.Refuse(cadre.RuleMissing, "cadre doctor", "nothing that was mended in %s can be taken back", d.Folder)
 }
 
 func readManifest(from *os.Root) (m manifest, err error) {
