@@ -145,7 +145,7 @@ func (v *At) Run(ctx context.Context, s *Session) (any, error) {
 		return nil, err
 	}
 	if seq > head.Seq {
-		return nil, cadre.Refuse(cadre.RuleMissing, "cadre log", "the log of %s ends at event %d", s.Scope, head.Seq)
+		return nil, s.beyond(head)
 	}
 	out := &AtView{Scope: s.Scope, Seq: seq}
 	err = s.Store.At(ctx, s.Scope, seq, func(snap cadre.Snap) error {
@@ -156,6 +156,10 @@ func (v *At) Run(ctx context.Context, s *Session) (any, error) {
 		return err
 	})
 	return out, err
+}
+
+func (s *Session) beyond(head cadre.Head) error {
+	return cadre.Refuse(cadre.RuleMissing, "cadre log", "the log of %s ends at event %d", s.Scope, head.Seq)
 }
 
 // trusted is a command for looking at an earlier state: the right to read was
@@ -198,7 +202,9 @@ func (v *Diff) Run(ctx context.Context, s *Session) (any, error) {
 	if from > to {
 		from, to = to, from
 	}
-	from, to = min(from, head.Seq), min(to, head.Seq)
+	if to > head.Seq {
+		return nil, s.beyond(head)
+	}
 	var events []cadre.Event
 	for e, err := range s.Store.Events(ctx, s.Scope, cadre.Head{Seq: from}, false) {
 		if err != nil {
