@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -78,6 +79,9 @@ func (p *program) flagError(cmd *cobra.Command, err error) error {
 	}
 	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		name := e.GetSpecifiedName()
+		if words := cmd.Flags().Args(); cmd == p.root && len(words) > 0 { // the flag is that of a command that is not there
+			return p.unknownCommand(cmd, words)
+		}
 		switch {
 		case cmd == p.root && strings.EqualFold(name, "v") || name == "version":
 			return usage("cadre version", "%s has no flag %s, but there is a command", cmd.CommandPath(), dashed(name))
@@ -128,17 +132,51 @@ func flagNames(cmd *cobra.Command) []string {
 // unknownCommand names the command most likely meant.
 func (p *program) unknownCommand(cmd *cobra.Command, args []string) error {
 	path := strings.TrimPrefix(cmd.CommandPath()+" "+args[0], "cadre ")
-	near := ""
+	near, rest := "", args[1:]
 	if cmd == p.root && len(args) > 1 { // the noun may be wrong and the verb right
-		near = nearestCommand(path + " " + args[1])
+		if near = nearestCommand(path + " " + args[1]); near != "" {
+			rest = args[2:]
+		}
 	}
 	if near == "" {
 		near = nearestCommand(path)
 	}
-	if near != "" {
-		return usage("cadre "+near, "there is no command %q", path)
+	switch whole := wholeCommand(path); {
+	case whole != "":
+		return usage(whole, "there is no command %q", path)
+	case near == "":
+		return usage(cmd.CommandPath()+" --help", "there is no command %q", path)
+	case cmd != p.root:
+		rest = nil // what stood behind a noun may mean something else behind another
 	}
-	return usage(cmd.CommandPath()+" --help", "there is no command %q", path)
+	return usage(commandLine("cadre "+near, rest), "there is no command %q", path)
+}
+
+// wholeCommand is what to type for a word that stands for no single command here.
+func wholeCommand(word string) string {
+	switch word {
+	case "status", "overview", "dashboard", "board":
+		return "cadre"
+	case "init", "setup":
+		return "cadre team create my-team"
+	case "serve", "server", "daemon":
+		return "cadre mcp --listen 127.0.0.1:7333"
+	}
+	return ""
+}
+
+// commandLine is a command with its arguments as they are typed, where they are short.
+func commandLine(command string, args []string) string {
+	for _, a := range args {
+		if strings.Trim(a, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,@#") != "" || a == "" {
+			a = strconv.Quote(a)
+		}
+		command += " " + a
+	}
+	if len(command) > helpWidth {
+		return command[:strings.LastIndex(command[:helpWidth], " ")] + " …"
+	}
+	return command
 }
 
 // nearestCommand finds a command by the words that people try.
@@ -161,7 +199,7 @@ func nearestCommand(path string) string {
 		}
 		if noun == n {
 			names = append(names, rest)
-		} else if rest == verb {
+		} else if rest == verb && (n == "" || n == "member" && noun == "team") {
 			elsewhere = append(elsewhere, v.Name)
 		}
 		nouns = append(nouns, n, v.Name)
@@ -169,7 +207,7 @@ func nearestCommand(path string) string {
 	if near := nearest(verb, names); near != "" {
 		return strings.TrimSpace(noun + " " + near)
 	}
-	if len(names) > 0 && len(elsewhere) == 1 { // as in team leave, and task undo
+	if noun != "" && len(names) > 0 && len(elsewhere) == 1 { // as in team leave, and task undo
 		return elsewhere[0]
 	}
 	if len(names) > 0 && noun != "" {
