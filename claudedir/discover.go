@@ -139,10 +139,18 @@ func (s *Store) aliasOf(scope cadre.Scope) cadre.Scope {
 // otherwise than the folder of the team itself.
 func (s *Store) boxFolder(scope cadre.Scope) string {
 	c, err := s.config(scope)
-	if err != nil || c.Name == "" || claudefile.TeamFolder(c.Name) != string(scope) {
+	if err != nil {
 		return string(scope)
 	}
-	return claudefile.ListFolder(c.Name)
+	return boxesOf(scope, c.Name)
+}
+
+// boxesOf is that folder for a team whose file says that name.
+func boxesOf(scope cadre.Scope, name string) string {
+	if name == "" || claudefile.TeamFolder(name) != string(scope) {
+		return string(scope)
+	}
+	return claudefile.ListFolder(name)
 }
 
 // config reads a team's file as it is.

@@ -42,6 +42,9 @@ type memory struct {
 	Files   map[string]slot   // the team's own file and its inboxes
 	PutBack map[string]uint64 // how often a member of ours was dropped and put back
 
+	Boxes   string   // the folder of the team's inboxes, for as long as
+	BoxesOf [16]byte // the team's own file has this content
+
 	Behind map[string]cadre.Seq // files that could not be written, and up to where the log is in them
 
 	root  *os.Root

@@ -3,6 +3,7 @@ package claudedir
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -11,8 +12,8 @@ import (
 	"cadre"
 )
 
-// The small file of a memory has the epoch and the numbers in its first line, and
-// then a line for each entry of a map: the map's name, the key, the value. Texts may
+// The small file of a memory has what there is one of in its first line, and then a
+// line for each entry of a map: the map's name, the key, the value. Texts may
 // have any bytes and are written in base64. Every command reads it, so reading it
 // needs no plan of its types.
 
@@ -25,6 +26,8 @@ func (m *memory) text() string {
 	} {
 		b = strconv.AppendUint(append(b, ' '), v, 10)
 	}
+	b = base64.RawURLEncoding.AppendEncode(append(b, ' '), []byte(m.Boxes))
+	b = base64.RawURLEncoding.AppendEncode(append(b, ' '), m.BoxesOf[:])
 	b = append(b, '\n')
 	b = lines(b, "odd", m.Odd, slot.word)
 	b = lines(b, "file", m.Files, slot.word)
@@ -37,17 +40,24 @@ func (m *memory) text() string {
 func (m *memory) read(text string) bool {
 	first, rest, _ := strings.Cut(text, "\n")
 	words := strings.Split(first, " ")
-	epoch, err := base64.RawURLEncoding.DecodeString(words[0])
 	var n [11]uint64
-	if err != nil || len(words) != 1+len(n) {
+	if len(words) != 1+len(n)+2 {
 		return false
 	}
-	for i, word := range words[1:] {
+	epoch, err1 := base64.RawURLEncoding.DecodeString(words[0])
+	boxes, err2 := base64.RawURLEncoding.DecodeString(words[1+len(n)])
+	of, err3 := base64.RawURLEncoding.DecodeString(words[2+len(n)])
+	if errors.Join(err1, err2, err3) != nil || len(of) != len(m.BoxesOf) {
+		return false
+	}
+	for i, word := range words[1 : 1+len(n)] {
+		var err error
 		if n[i], err = strconv.ParseUint(word, 10, 64); err != nil {
 			return false
 		}
 	}
-	m.Epoch, m.Seq, m.Taken = string(epoch), cadre.Seq(n[0]), cadre.Seq(n[1])
+	m.Epoch, m.Boxes, m.BoxesOf = string(epoch), string(boxes), [16]byte(of)
+	m.Seq, m.Taken = cadre.Seq(n[0]), cadre.Seq(n[1])
 	m.ListAt, m.ListSaw, m.OldAt = int64(n[2]), int64(n[3]), int64(n[4])
 	m.Names, m.Sum, m.Largest = n[5], n[6], n[7]
 	m.List, m.Team, m.Unsure = n[8] != 0, n[9] != 0, n[10] != 0

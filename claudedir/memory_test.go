@@ -67,7 +67,7 @@ func TestMemoryComesBack(t *testing.T) {
 	defer root.Close()
 	one := slot{Stamp: swapfile.Stamp{Ino: 1, Size: 2, MTime: 3, CTime: 4}, Saw: 5, Hash: hashOf([]byte("x")), Mark: here | ours}
 	m := &memory{
-		Epoch: "e f\n", Seq: 1, Taken: 2, List: true, Team: true, ListAt: -3, ListSaw: math.MaxInt64, Names: 4, Sum: math.MaxUint64, Largest: 5, Unsure: true, OldAt: 6,
+		Epoch: "e f\n", Seq: 1, Taken: 2, List: true, Team: true, ListAt: -3, ListSaw: math.MaxInt64, Names: 4, Sum: math.MaxUint64, Largest: 5, Unsure: true, OldAt: 6, Boxes: "a b", BoxesOf: hashOf(nil),
 		Odd: map[string]slot{"": one, "a b\nsum 1": {}}, Files: map[string]slot{"sum \xff": one}, PutBack: map[string]uint64{"bob": 7}, Behind: map[string]cadre.Seq{"task 1": 8},
 		root: root, name: "docs",
 	}

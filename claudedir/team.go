@@ -76,7 +76,7 @@ func (p *pass) openTeam(create bool) (err error) {
 	if t.boxes, err = swapfile.Open(p.root, folder+"/inboxes"); absent(err) != nil {
 		return err
 	}
-	if other := p.boxFolder(p.scope); other != string(p.scope) {
+	if other := p.boxes(); other != string(p.scope) {
 		boxes, err := swapfile.Open(p.root, "teams/"+other+"/inboxes")
 		if err != nil {
 			return absent(err)
@@ -84,6 +84,20 @@ func (p *pass) openTeam(create bool) (err error) {
 		t.second, t.boxes = t.boxes, boxes
 	}
 	return nil
+}
+
+// boxes is the folder of the team's inboxes. It stands in the team's own file, which
+// is long where there are many members, so it is remembered.
+func (p *pass) boxes() string {
+	known := p.mem.Files[configName]
+	stamp, err := swapfile.Stat(p.team.dir, configName)
+	if err != nil || !known.current(stamp) {
+		return p.boxFolder(p.scope)
+	}
+	if p.mem.BoxesOf != known.Hash {
+		p.mem.Boxes, p.mem.BoxesOf = p.boxFolder(p.scope), known.Hash
+	}
+	return p.mem.Boxes
 }
 
 // absent makes nothing of the error that something is not there.

@@ -99,7 +99,11 @@ func (t *teamFiles) write(p *pass) {
 	}
 	if w.config {
 		try(configName, func() error {
-			return p.replaceFile(t.dir, configName, configName, func(old []byte) ([]byte, error) { return p.configOf(w, old), nil }, p.lookAtConfig)
+			return p.replaceFile(t.dir, configName, configName, func(old []byte) ([]byte, error) {
+				now := p.configOf(w, old)
+				p.mem.Boxes, p.mem.BoxesOf = boxesOf(p.scope, w.team.Name), hashOf(now)
+				return now, nil
+			}, p.lookAtConfig)
 		})
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.inboxes)) {
