@@ -14,8 +14,8 @@ import (
 // settled gives what somebody wrote to a file that was just replaced, or nil where
 // that is nothing. A writer that is in the middle of it gets a second. The file
 // stays until what it says is taken in, and half a file for whoever sweeps: its
-// writer may yet end.
-func (p *pass) settled(old *swapfile.Old, expected []byte, parse func([]byte) error) ([]byte, swapfile.Stamp, error) {
+// writer may yet end. What was expected to be there is whole if it is remembered.
+func (p *pass) settled(old *swapfile.Old, expected []byte, whole bool, parse func([]byte) error) ([]byte, swapfile.Stamp, error) {
 	for deadline, pause := time.Now().Add(patience), firstPause; ; pause = rest(pause) {
 		data, stamp, err := old.Read(claudefile.MaxFile)
 		late := time.Now().After(deadline)
@@ -23,7 +23,7 @@ func (p *pass) settled(old *swapfile.Old, expected []byte, parse func([]byte) er
 		case errors.Is(err, swapfile.ErrChanging) && !late:
 		case err != nil:
 			return nil, stamp, errors.Join(err, old.Leave())
-		case parse(data) == nil && string(data) == string(expected):
+		case string(data) == string(expected) && (whole || parse(data) == nil):
 			return nil, stamp, old.Done()
 		case parse(data) == nil:
 			p.olds = append(p.olds, old)

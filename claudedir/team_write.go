@@ -131,7 +131,9 @@ func (p *pass) replaceFile(dir *swapfile.Dir, name, key string, content func(old
 			p.behind[key] = true // a link or the like: left alone
 			return nil
 		}
-		if known := p.mem.Files[key]; there && (known.Mark&here == 0 || known.Hash != hashOf(old)) {
+		known := p.mem.Files[key]
+		same := known.Mark&here != 0 && known.Hash == hashOf(old)
+		if there && !same {
 			if err := look(); err != nil || p.team.touched[key] {
 				return err
 			}
@@ -159,7 +161,7 @@ func (p *pass) replaceFile(dir *swapfile.Dir, name, key string, content func(old
 			return err
 		}
 		set(&p.mem.Files, key, slot{Stamp: stamp, Saw: p.wall(), Hash: hashOf(now), Mark: here | ours})
-		data, _, err := p.settled(was, old, func(data []byte) error { return readable(key, data) })
+		data, _, err := p.settled(was, old, same, func(data []byte) error { return readable(key, data) })
 		if err == nil && data != nil {
 			p.merge(key, name, data, inboxAdds(old, now))
 		}

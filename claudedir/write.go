@@ -238,7 +238,7 @@ func (p *pass) removeTask(id cadre.TaskID, data []byte, known slot) error {
 // we had read it is taken in.
 func (p *pass) lookAtOld(id cadre.TaskID, old *swapfile.Old, expected []byte, known slot) error {
 	var file *claudefile.Task
-	data, stamp, err := p.settled(old, expected, func(data []byte) (err error) {
+	data, stamp, err := p.settled(old, expected, known.Mark&odd == 0, func(data []byte) (err error) {
 		file, err = claudefile.ReadTask(data)
 		return err
 	})
