@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"cadre/internal/termtext"
 )
 
 // TestLongImportShowsHowFarItIs: on a terminal, when it takes longer than people
@@ -44,5 +46,24 @@ func TestLongImportShowsHowFarItIs(t *testing.T) {
 				t.Errorf("no bar was shown, or it was not taken away: %q", said)
 			}
 		})
+	}
+}
+
+// TestABarIsAboutOneCommit: a short one shows none, however long the command waited for
+// it, and none is wider than the terminal.
+func TestABarIsAboutOneCommit(t *testing.T) {
+	var talk bytes.Buffer
+	b := (&program{stderr: &talk, errTerm: true, width: 40, patience: 20 * time.Millisecond}).progress("a command with a long name")
+	b.report(1, 1)
+	time.Sleep(2 * b.patience)
+	b.report(1, 1)
+	if b.clear(); talk.Len() > 0 {
+		t.Errorf("two short commits show %q", talk.String())
+	}
+	b.report(1, 3)
+	time.Sleep(2 * b.patience)
+	b.report(2, 3)
+	if got := strings.TrimPrefix(talk.String(), "\r"); !strings.Contains(got, "66%") || termtext.Width(got) >= b.width {
+		t.Errorf("a long commit shows %q", got)
 	}
 }
