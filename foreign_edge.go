@@ -85,6 +85,10 @@ func (in *intake) addEdges(id TaskID, edges []edge) error {
 		if slices.Contains(next.BlockedBy, e.by) {
 			continue
 		}
+		if in.guard && !in.may(e.writer, func(d *draft) error { return d.needOwner(t, "add a blocker to") }) {
+			in.leaveOut("%s let task %s wait for %s, which it may not: the file was put back", e.writer, id, e.by)
+			continue
+		}
 		if err := in.foreignEdge(next, e.by); err != nil {
 			if AsError(err).Code == CodeInternal {
 				return err

@@ -133,16 +133,26 @@ func (in *intake) fields(w *ForeignTask) error {
 }
 
 // mayWrite is the guard's question: what a known member may not change is left
-// out, so that the file is put back.
+// out, so that the file is put back. The words and the priority are the plan's, the
+// rest belongs to whoever has the task.
 func (in *intake) mayWrite(w *ForeignTask, t *Task) bool {
-	if !in.guard || w.Subject == nil && w.Description == nil {
+	if !in.guard {
 		return true
 	}
-	if in.may(w.By, func(d *draft) error { return d.needAuthor(t, "reword") }) {
-		return true
+	_, ranked := w.Metadata["priority"]
+	ok := in.may(w.By, func(d *draft) error {
+		if w.Subject != nil || w.Description != nil || ranked {
+			return d.needAuthor(t, "replan")
+		}
+		if w.ActiveForm != nil || len(w.Metadata) > 0 {
+			return d.needOwner(t, "change")
+		}
+		return nil
+	})
+	if !ok {
+		in.leaveOut("%s changed what task %s says, which it may not: the file was put back", w.By, t.ID)
 	}
-	in.leaveOut("%s reworded task %s, which it may not: the file was put back", w.By, t.ID)
-	return false
+	return ok
 }
 
 // mayClaim is the guard's question about who has a task and how far it is: a free

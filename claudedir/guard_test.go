@@ -17,6 +17,7 @@ func guarded(t *testing.T, wrote string) *world {
 	w.must(&cadre.TeamJoin{Name: "bob"})
 	w.add("one")
 	w.add("two", "1")
+	w.add("three")
 	owner := "bob"
 	w.must(&cadre.TaskUpdate{ID: "1", Owner: &owner})
 	w.clock = time.Time{}
@@ -47,6 +48,32 @@ func TestTheGuardPutsBackWhatAMemberMayNot(t *testing.T) {
 		"removing an edge": {
 			func(w *world) { w.edit("2", map[string]any{"blockedBy": []string{}}) },
 			func(w *world) bool { return len(w.task("2").BlockedBy) == 1 && len(w.file("2").BlockedBy) == 1 },
+		},
+		"noting something on somebody else's task": {
+			func(w *world) { w.edit("1", map[string]any{"metadata": map[string]any{"result": "mine"}}) },
+			func(w *world) bool {
+				return w.task("1").Metadata["result"] == nil && w.task("1").Result == nil && w.file("1").Metadata == nil
+			},
+		},
+		"saying what somebody else does": {
+			func(w *world) { w.edit("1", map[string]any{"activeForm": "resting"}) },
+			func(w *world) bool { return w.task("1").ActiveForm == "" && w.file("1").ActiveForm == "" },
+		},
+		"ranking a task of the plan": {
+			func(w *world) { w.edit("2", map[string]any{"metadata": map[string]any{"priority": "urgent"}}) },
+			func(w *world) bool { return w.task("2").Priority == 0 && w.file("2").Metadata == nil },
+		},
+		"letting somebody else's task wait": {
+			func(w *world) { w.edit("1", map[string]any{"blockedBy": []string{"3"}}) },
+			func(w *world) bool {
+				return len(w.task("1").BlockedBy) == 0 && len(w.file("1").BlockedBy) == 0 && len(w.file("3").Blocks) == 0
+			},
+		},
+		"letting it wait from the other side": {
+			func(w *world) { w.edit("3", map[string]any{"blocks": []string{"1"}}) },
+			func(w *world) bool {
+				return len(w.task("1").BlockedBy) == 0 && len(w.file("1").BlockedBy) == 0 && len(w.file("3").Blocks) == 0
+			},
 		},
 		"deleting": {
 			func(w *world) { os.Remove(w.taskPath("1")) },
@@ -85,7 +112,10 @@ func TestTheGuardLeavesTheRest(t *testing.T) {
 	if got := w.task("1"); got.Status != cadre.InProgress {
 		t.Errorf("the owner may not start its own task: %s", got.Status)
 	}
-	w.add("free")
+	w.edit("1", map[string]any{"activeForm": "working", "metadata": map[string]any{"note": 1}, "blockedBy": []string{"3"}})
+	if got := w.task("1"); got.ActiveForm != "working" || got.Metadata["note"] == nil || len(got.BlockedBy) != 1 {
+		t.Errorf("the owner may not write about its own task: %+v", got)
+	}
 	w.edit("3", map[string]any{"owner": "bob", "status": "in_progress"})
 	if got := w.task("3"); got.Owner != "bob" || got.Status != cadre.InProgress {
 		t.Errorf("a free task cannot be taken: %s, %s", got.Owner, got.Status)
