@@ -234,15 +234,16 @@ func (d *draft) requeueAs(t *Task, result *Result, attempts int, why string) err
 	if result != nil {
 		next.Result = result
 	}
-	if next.Attempts = attempts; attempts >= t.mostAttempts() && !next.has(FlagPerson) {
+	if next.Attempts = attempts; attempts >= t.MostAttempts() && !next.has(FlagPerson) {
 		next.flag(FlagPerson)
 		d.ask(&Ask{Kind: AskPerson, Task: t.ID, From: "cadre", Text: why})
 	}
 	return d.putTask(t, next)
 }
 
-// mostAttempts is how often the task is given out before it needs a person.
-func (t *Task) mostAttempts() int { return cmp.Or(t.MaxAttempts, DefaultAttempts) }
+// MostAttempts is how often the task is given out, or a hook may refuse its
+// completion, before it needs a person.
+func (t *Task) MostAttempts() int { return cmp.Or(t.MaxAttempts, DefaultAttempts) }
 
 // checkAttempts checks such a number; 0 is the usual one.
 func checkAttempts(n int) error {
@@ -350,9 +351,9 @@ func (v *TaskRefused) Decide(s Snap, c Command) ([]Event, error) {
 	return decideOn(s, c, v.ID, nil, func(d *draft, t *Task) error {
 		next := t.Clone()
 		next.Refusals++
-		if next.Refusals >= DefaultAttempts && !next.has(FlagPerson) {
+		if next.Refusals >= t.MostAttempts() && !next.has(FlagPerson) {
 			next.flag(FlagPerson)
-			d.ask(&Ask{Kind: AskPerson, Task: t.ID, From: "cadre", Text: fmt.Sprintf("a hook refused task %s %d times, the last time with: %s", t.ID, next.Refusals, clip(v.Reason, 2000))})
+			d.ask(&Ask{Kind: AskPerson, Task: t.ID, From: "cadre", Text: fmt.Sprintf("a hook refused task %s, at attempt %d of %d, with: %s", t.ID, next.Refusals, t.MostAttempts(), clip(v.Reason, 2000))})
 		}
 		return d.putTask(t, next)
 	})

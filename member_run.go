@@ -285,12 +285,12 @@ func (v *TaskFail) Decide(s Snap, c Command) ([]Event, error) {
 		}
 		attempt, why := t.Attempts+1, fmt.Sprintf("task %s was given out %d times and never finished", t.ID, t.Attempts+1)
 		if v.Final {
-			attempt, why = max(attempt, t.mostAttempts()), fmt.Sprintf("task %s cannot be done as it is: %s", t.ID, clip(v.Result, 2000))
+			attempt, why = max(attempt, t.MostAttempts()), fmt.Sprintf("task %s cannot be done as it is: %s", t.ID, clip(v.Result, 2000))
 		}
 		if err := d.requeueAs(t, &Result{Summary: v.Result}, attempt, why); err != nil {
 			return err
 		}
-		return d.notice(LeadName, t.ID, "task %s (%s) failed, attempt %d of %d by %s: %s", t.ID, clip(t.Subject, 60), attempt, t.mostAttempts(), d.me, v.Result)
+		return d.notice(LeadName, t.ID, "task %s (%s) failed, attempt %d of %d by %s: %s", t.ID, clip(t.Subject, 60), attempt, t.MostAttempts(), d.me, v.Result)
 	})
 }
 

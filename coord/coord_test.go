@@ -466,6 +466,12 @@ func TestHooks(t *testing.T) {
 	if v := must[*cadre.TaskView](t, d.at(dir, nil), &cadre.TaskShow{ID: "1"}); v.State != cadre.TaskWaiting {
 		t.Errorf("the task is %s", v.State)
 	}
+	d.Hooks = nil
+	must[*cadre.Added](t, d.at(dir, nil), &cadre.TaskAdd{Subject: "once only", MaxAttempts: 1})
+	refused(t, cadre.RulePerson, load(), &cadre.TaskDone{ID: "2"})
+	if v := must[*cadre.TaskView](t, d.at(dir, nil), &cadre.TaskShow{ID: "2"}); v.State != cadre.TaskWaiting {
+		t.Errorf("a task with one attempt is %s after a refusal", v.State)
+	}
 	warned := ""
 	d.Warn = func(format string, args ...any) { warned = fmt.Sprintf(format, args...) }
 	write("TaskCompleted", "echo oops >&2; exit 1", 5)

@@ -222,9 +222,9 @@ func (s *Session) refused(ctx context.Context, g gated, reason string) error {
 	if _, uerr := s.Store.Update(ctx, s.Scope, c, func(snap cadre.Snap) ([]cadre.Event, error) { return v.Decide(snap, c) }); uerr != nil {
 		return errors.Join(err, uerr)
 	}
-	if g.before.Refusals+1 >= cadre.DefaultAttempts {
+	if g.before.Refusals+1 >= g.before.MostAttempts() {
 		return cadre.Refuse(cadre.RulePerson, fmt.Sprintf("cadre task show %s", g.after.ID),
-			"the %s hook refused %s %d times, so it needs a person now: %s", g.event, g.object, g.before.Refusals+1, reason)
+			"the %s hook refused %s, which has no attempt left and needs a person now: %s", g.event, g.object, reason)
 	}
 	return err
 }
