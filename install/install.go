@@ -139,7 +139,9 @@ var ErrUnknownText = errors.New("it is written in a way that could not be kept, 
 // TakenError says that an entry of our name is another program's.
 type TakenError struct{ Starts string } // what it starts, or where that is
 
-func (e *TakenError) Error() string { return "its entry " + name + " starts something else: " + e.Starts }
+func (e *TakenError) Error() string {
+	return "its entry " + name + " starts something else: " + e.Starts
+}
 
 // taken is the error of an entry with this command line, or, without one, address.
 func taken(line []string, address string) error {
