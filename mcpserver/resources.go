@@ -3,7 +3,6 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -177,8 +176,12 @@ func (c *connection) unsubscribe(_ context.Context, req *mcp.UnsubscribeRequest)
 	return nil
 }
 
-// calm is how long changes are gathered before a client is told of them.
-const calm = 50 * time.Millisecond
+// calm is how long changes are gathered before a client is told of them, and absent how
+// long a list that is not there, or not for this caller, is left alone.
+const (
+	calm   = 50 * time.Millisecond
+	absent = time.Second
+)
 
 // watch follows the log of the list that the connection works on, also when it goes to
 // another, for as long as it lasts.
@@ -189,25 +192,28 @@ func (c *connection) watch() {
 		c.moved = moved
 		s := *c.s
 		c.mu.Unlock()
-		for anew := false; c.watchList(here, &s, anew); anew = true {
+		for anew := false; here.Err() == nil; anew = true {
+			c.watchList(here, &s, anew)
+			select {
+			case <-time.After(absent): // an archived team may be restored
+			case <-here.Done():
+			}
 		}
-		<-here.Done() // a list that ended has no more to tell
 	}
 }
 
-// watchList tells the client of changes to one list, and says whether its log has begun
-// anew: then anything may have changed.
-func (c *connection) watchList(here context.Context, s *coord.Session, anew bool) (ended bool) {
+// watchList tells the client of changes to one list, for as long as there is its log.
+// Where that is there anew, anything may have changed.
+func (c *connection) watchList(here context.Context, s *coord.Session, anew bool) {
 	answer, err := s.Do(here, "watch", &coord.Watch{})
 	if err != nil {
-		return false
+		return
 	}
 	events := make(chan cadre.Event)
 	c.server.busy.Go(func() {
 		defer close(events)
 		for e, err := range answer.(coord.Stream).Events {
 			if err != nil {
-				_, ended = errors.AsType[*cadre.EpochError](err)
 				return
 			}
 			select {
@@ -229,7 +235,7 @@ func (c *connection) watchList(here context.Context, s *coord.Session, anew bool
 		select {
 		case e, ok := <-events:
 			if !ok {
-				return ended
+				return
 			}
 			if c.touch(touched, e); due == nil {
 				due = time.After(calm)

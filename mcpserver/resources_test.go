@@ -142,6 +142,21 @@ func TestASubscriptionOutlivesTheLog(t *testing.T) {
 	}
 }
 
+// TestASubscriptionToWhatIsNotThereYet: an archived team is told of once it is restored.
+func TestASubscriptionToWhatIsNotThereYet(t *testing.T) {
+	w := newWorld(t)
+	w.cadre("task", "add", "One")
+	changed := make(chan string, 100)
+	s := w.connect("operator", "pipe", &mcp.ClientOptions{ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { changed <- r.Params.URI }})
+	w.cadre("team", "delete", "docs", "--force")
+	if err := s.Subscribe(context.Background(), &mcp.SubscribeParams{URI: "cadre://task/1"}); err != nil {
+		t.Fatal(err)
+	}
+	w.cadre("team", "restore", "docs")
+	w.cadre("task", "update", "1", "--subject", "Again")
+	<-changed
+}
+
 // TestPromptsAndCompletion gets both briefings, and offers what could be typed.
 func TestPromptsAndCompletion(t *testing.T) {
 	w := newWorld(t)
