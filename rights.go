@@ -261,7 +261,8 @@ func (d *draft) mayForce() error {
 		return err
 	}
 	if d.cmd.Actor.operates() && !d.cmd.Actor.Person() {
-		return refuse(RulePerson, "forcing a rule as the operator needs a person: a terminal, or an operator token")
+		return refuse(RulePerson, "forcing a rule as the operator needs a person: a terminal, or an operator token").
+			hint("type it at a terminal, or with an operator token in CADRE_TOKEN")
 	}
 	return nil
 }

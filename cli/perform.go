@@ -60,7 +60,18 @@ func (p *program) carryOut(ctx context.Context, name string, form any) error {
 	if err := p.checkOptions(); err != nil {
 		return err
 	}
-	return p.notInACircle(name, p.perform(ctx, name, form))
+	return orHelp(name, p.notInACircle(name, p.perform(ctx, name, form)))
+}
+
+// orHelp has a refusal that names no command name the help of its own.
+func orHelp(name string, err error) error {
+	e, ok := errors.AsType[*cadre.Error](err)
+	if !ok || e.Hint != "" || e.Code == cadre.CodeInternal {
+		return err
+	}
+	other := *e
+	other.Hint = "cadre help " + name
+	return &other
 }
 
 // notInACircle takes the audit out of the hint of an error of the audit itself:
