@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"cadre"
 	"cadre/coord"
 )
 
@@ -88,4 +89,12 @@ func unknownCommands(text string) []string {
 		}
 	}
 	return bad
+}
+
+func TestWhoDecidesIsToldWhatItMeans(t *testing.T) {
+	pg := &page{program: &program{options: options{scope: "docs"}}}
+	want := "cadre ask approve a7 --scope docs (it is tried again), or cadre ask reject a7 --scope docs (it is left to you)"
+	if got := pg.answerTo(&cadre.Ask{ID: "a7", Kind: cadre.AskPerson}); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
 }

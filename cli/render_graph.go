@@ -74,7 +74,7 @@ func (pg *page) whyNot(t *cadre.TaskView) string {
 	case cadre.TaskRunning:
 		return "it waits for nothing: " + line(t.Owner) + " works on it"
 	case cadre.TaskWaiting:
-		return "it waits for a person: " + pg.here("cadre ask list")
+		return "it waits for a person: " + pg.here("cadre ask list") + ", or do it yourself: " + pg.here("cadre task start "+line(string(t.ID)))
 	case cadre.TaskStalled:
 		return line(t.Owner) + " works on it but was not heard of; to take it back: " + pg.here("cadre task release "+line(string(t.ID)))
 	}

@@ -123,6 +123,8 @@ func (pg *page) answerTo(a *cadre.Ask) string {
 	case a.Kind == cadre.AskRefusal:
 		name := line(a.Member)
 		return yes + " (" + name + " works on), " + no + " (it is asked again), or " + pg.here("cadre member leave "+name)
+	case a.Kind == cadre.AskPerson:
+		return yes + " (it is tried again), or " + no + " (it is left to you)"
 	case a.Kind == cadre.AskQuestion:
 		return pg.here("cadre ask answer " + string(a.ID) + ` "…"`)
 	}
