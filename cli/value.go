@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cadre"
+	"cadre/coord"
 )
 
 // flagValue lets a flag set a verb's field.
@@ -57,7 +58,7 @@ func isSwitch(t reflect.Type) bool {
 // grow with each call; a pointer is set only by being given.
 func setValue(v reflect.Value, text string) error {
 	if v.Type() == reflect.TypeFor[time.Duration]() {
-		d, err := parseDuration(text)
+		d, err := coord.ParseDuration(text)
 		v.SetInt(int64(d))
 		return err
 	}
@@ -133,18 +134,4 @@ func addPair(v reflect.Value, text string) error {
 	}
 	v.SetMapIndex(reflect.ValueOf(key), reflect.ValueOf(raw))
 	return nil
-}
-
-// parseDuration reads a duration as in 90s, 10m or 2h30m; days are allowed too.
-func parseDuration(text string) (time.Duration, error) {
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		if n, err := strconv.Atoi(days); err == nil && n >= 0 && n <= 36500 {
-			return time.Duration(n) * 24 * time.Hour, nil
-		}
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 {
-		return 0, fmt.Errorf("%q is not a length of time: write it as in 30s, 10m or 2h", text)
-	}
-	return d, nil
 }

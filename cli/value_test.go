@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cadre"
+	"cadre/coord"
 )
 
 // every has a field of every kind that verbs use.
@@ -91,8 +92,8 @@ func TestSetValue(t *testing.T) {
 }
 
 func TestParseDurationKnowsDays(t *testing.T) {
-	if d, err := parseDuration("2d"); err != nil || d != 48*time.Hour {
-		t.Errorf("parseDuration(2d) = %v, %v", d, err)
+	if d, err := coord.ParseDuration("2d"); err != nil || d != 48*time.Hour {
+		t.Errorf("ParseDuration(2d) = %v, %v", d, err)
 	}
 }
 

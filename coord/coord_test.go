@@ -387,6 +387,21 @@ func TestOverview(t *testing.T) {
 	}
 }
 
+// TestMomentsArePeoples: what the log and its ages are shown as can be typed.
+func TestMomentsArePeoples(t *testing.T) {
+	d := newDesk(t)
+	s := d.at("/p", nil)
+	must[*cadre.Added](t, s, &cadre.TaskAdd{Subject: "old"})
+	d.now.Wall = d.now.Wall.Add(72 * time.Hour)
+	must[*cadre.Added](t, s, &cadre.TaskAdd{Subject: "new"})
+	for point, tasks := range map[string]int{"2d": 1, "4d": 0, "-2d": 1, "11:59": 1, "12:00:01": 2, "49h": 1} {
+		if at := must[*coord.AtView](t, s, &coord.At{Point: point}); len(at.Tasks) != tasks {
+			t.Errorf("at %s there were %d tasks, want %d", point, len(at.Tasks), tasks)
+		}
+	}
+	refused(t, cadre.RuleValue, s, &coord.At{Point: "2 days"})
+}
+
 func TestOverviewNamesWhatGoesOn(t *testing.T) {
 	d := newDesk(t)
 	must[*cadre.Added](t, d.at("/p", nil, "scope=Shared-List-1"), &cadre.TaskAdd{Subject: "x"})

@@ -109,10 +109,30 @@ func (s *Session) seqSince(ctx context.Context, point string) (cadre.Seq, error)
 	return last, nil
 }
 
-// parseTime reads a moment as people write it: an RFC 3339 time, a day, or an age.
+// ParseDuration reads a length of time as in 90s, 10m or 2h30m; days are allowed too.
+func ParseDuration(text string) (time.Duration, error) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.Atoi(days); err == nil && n >= 0 && n <= 36500 {
+			return time.Duration(n) * 24 * time.Hour, nil
+		}
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return 0, fmt.Errorf("%q is not a length of time: write it as in 30s, 10m or 2h", text)
+	}
+	return d, nil
+}
+
+// parseTime reads a moment as people write it: an RFC 3339 time, a day, a time of this
+// day, or an age.
 func parseTime(text string, now time.Time) (time.Time, error) {
-	if age, err := time.ParseDuration(text); err == nil {
-		return now.Add(-age.Abs()), nil
+	if age, err := ParseDuration(strings.TrimPrefix(text, "-")); err == nil {
+		return now.Add(-age), nil
+	}
+	for _, layout := range []string{time.TimeOnly, "15:04"} {
+		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
+			return time.Date(now.Year(), now.Month(), now.Day(), t.Hour(), t.Minute(), t.Second(), 0, now.Location()), nil
+		}
 	}
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02"} {
 		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
