@@ -100,6 +100,9 @@ func TestPlanGate(t *testing.T) {
 	w.must(operator, &TeamJoin{Name: "friend"})
 	w.refused(RuleLead, as("ann"), &AskFor{Kind: AskPlan, Text: "mine", Task: id, Approvers: []string{"friend"}})
 	ask := w.must(as("ann"), &AskFor{Kind: AskPlan, Text: "first this, then that", Task: id}).(*Ask)
+	if e := w.refused(RulePlan, as("ann"), &TaskStart{ID: id}); e.Hint != "cadre ask show "+string(ask.ID) {
+		t.Errorf("who waits for an answer is told to type %q", e.Hint)
+	}
 	w.refused(RuleSelf, as("ann"), &AskApprove{ID: ask.ID})
 	w.refused(RuleLead, member(LeadName), &AskApprove{ID: ask.ID})
 	w.refused(RulePerson, operator, &AskApprove{ID: ask.ID})

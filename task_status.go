@@ -182,6 +182,14 @@ func (d *draft) planApproved(t *Task) error {
 	if gated.ApprovedBy != "" && (gated.From == "" || gated.From == cmp.Or(t.Owner, d.me)) {
 		return nil
 	}
+	for a, err := range d.OpenAsks() {
+		if err != nil {
+			return err
+		}
+		if a.Kind == AskPlan && a.Task == t.ID {
+			return refuse(RulePlan, "the plan of task %s still waits for an answer", t.ID).hint("cadre ask show %s", a.ID)
+		}
+	}
 	return refuse(RulePlan, "task %s may start only once its plan is approved", t.ID).hint(`cadre ask for plan "what you are going to do" --task %s`, t.ID)
 }
 
