@@ -40,6 +40,9 @@ func (pg *page) inbox(mail []*cadre.MessageView) {
 		if m.Task != "" && m.Kind != cadre.MessageAssignment {
 			pg.printf("  task %s", line(string(m.Task)))
 		}
+		if m.Ask != "" {
+			pg.printf("  ask %s", line(string(m.Ask)))
+		}
 		pg.printf("\n")
 		pg.block("  ", letter(m.Message))
 	}
