@@ -30,7 +30,7 @@ func (v *TeamCreate) Decide(s Snap, c Command) ([]Event, error) {
 	}
 	if team != nil {
 		enter := "join"
-		if c.Actor.Kind == ActorOperator { // who need be no member to work in it
+		if c.Actor.Kind == ActorOperator && c.Door != "mcp" { // who need be no member to work in it; there is no such tool
 			enter = "use"
 		}
 		return nil, refuse(RuleExists, "a team %s already exists, made by %s", v.Name, team.Creator).
@@ -112,10 +112,13 @@ func (v *TeamTake) Decide(s Snap, c Command) ([]Event, error) {
 // noTeam refuses what needs a team where there is none: nothing at all, or a list of
 // tasks alone. In a place of one's own that is the default list, and a team is next.
 func (d *draft) noTeam() error {
+	n, err := d.Count(Index(KindTask), "")
 	switch {
+	case err != nil:
+		return err
 	case d.Scope() == DefaultScope:
 		return refuse(RuleMissing, "%s is a list without a team", d.Scope()).hint("cadre team create my-team")
-	case d.Head().Seq > 0:
+	case n > 0:
 		return refuse(RuleMissing, "%s is a list without a team", d.Scope()).hint("cadre task list --scope %s", d.Scope())
 	}
 	return refuse(RuleMissing, "there is no team %s", d.Scope()).hint("cadre team list")
