@@ -35,8 +35,9 @@ func TestAFullDiskIsNoReasonToHurry(t *testing.T) {
 	disk := full{w.Store, &atomic.Bool{}, &atomic.Int64{}}
 	w.Store = disk
 	w.supervise()
+	w.must("team join", &cadre.TeamJoin{Name: "eve"})
 	disk.now.Store(true)
-	w.must("ask for", &cadre.AskFor{Kind: cadre.AskQuestion, Text: "which?"}) // the supervisor looks for when its time is over
+	w.must("ask for", &cadre.AskFor{Kind: cadre.AskQuestion, Text: "which?", Approvers: []string{"eve"}}) // the supervisor looks for when its time is over
 	w.spawn("ann")
 	time.Sleep(5 * w.options.Heartbeat)
 	if n := disk.tried.Load(); n > 20 {
