@@ -144,11 +144,11 @@ var plants = []plant{
 	{name: "link as this folder's memory", put: remembered("", func(at, outside string) error { return os.Symlink(filepath.Join(outside, "empty"), at) }), noIDs: true, noFiles: true},
 	{name: "links in the memory", put: each(
 		remembered("docs.queue", func(at, outside string) error { return os.Symlink(filepath.Join(outside, "mark"), at) }),
-		remembered("docs.json.new", func(at, outside string) error { return os.Symlink(filepath.Join(outside, "mark"), at) }),
+		remembered("docs.files", func(at, outside string) error { return os.Symlink(filepath.Join(outside, "mark"), at) }),
 		remembered("docs.slots", func(at, outside string) error { return os.Symlink(filepath.Join(outside, "mark"), at) }),
 	), noIDs: true, noFiles: true},
 	{name: "damaged memory", put: each(
-		remembered("docs.json", func(at, _ string) error { return os.WriteFile(at, []byte(`{"epoch":12`), 0o600) }),
+		remembered("docs.files", func(at, _ string) error { return os.WriteFile(at, []byte("cadre-files 12"), 0o600) }),
 		remembered("docs.slots", func(at, _ string) error { return os.WriteFile(at, []byte(strings.Repeat("x", 1000)), 0o600) }),
 		remembered("docs.queue", func(at, _ string) error { return os.WriteFile(at, []byte(strings.Repeat("9 ", 4000)), 0o600) }),
 	)},
