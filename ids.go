@@ -53,6 +53,14 @@ func ParseScope(name string) (Scope, error) {
 	return Scope(strings.Map(folderRune, name)), nil
 }
 
+// TeamOf is the scope of the team whose members' tasks a list may hold. Clients spell
+// the folder of a team like My_Team.X in two ways: the team itself and its lead's tasks
+// are in my-team-x, its mail and the tasks of its members in My_Team-X. For the
+// scope of a team it is that scope.
+func TeamOf(list Scope) Scope {
+	return Scope(strings.ReplaceAll(strings.ToLower(string(list)), "_", "-"))
+}
+
 func folderRune(r rune) rune {
 	switch {
 	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '-', r == '_':

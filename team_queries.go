@@ -12,6 +12,8 @@ type TeamView struct {
 	Scope Scope `json:"scope"`
 	Where Where `json:"where"`
 	*Team
+	Of      Scope          `json:"of,omitempty"`     // the team whose members' list this is
+	Second  Scope          `json:"second,omitempty"` // the list in which its members' clients keep their tasks
 	Members []*MemberView  `json:"members"`
 	Tasks   map[Status]int `json:"tasks"`
 	Asks    int            `json:"asks"`

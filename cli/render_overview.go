@@ -160,6 +160,8 @@ func (pg *page) others(lines []*coord.TeamLine) {
 			note = cell{count(l.Asks, "ask"), yellow}
 		case l.Where != cadre.Live:
 			note = cell{"erased: cadre team restore " + line(string(l.Scope)), dim}
+		case l.Of != "":
+			note = cell{"of the members of " + line(string(l.Of)), dim}
 		case l.Team != nil && l.Team.Label != "":
 			note = cell{line(l.Team.Label), dim}
 		}

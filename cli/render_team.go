@@ -30,6 +30,8 @@ func (pg *page) teamList(lines []*coord.TeamLine) {
 		switch {
 		case l.Where != cadre.Live:
 			where = cell{"· " + line(string(l.Where)), dim}
+		case l.Of != "":
+			where = cell{"list of the members of " + line(string(l.Of)), dim}
 		case l.Team == nil:
 			where = cell{"list", dim}
 		case l.Team.NoLead:
@@ -94,6 +96,12 @@ func (pg *page) teamHead(v *cadre.TeamView) {
 	pg.printf("\n")
 	if v.Active != nil && v.Active.Active {
 		pg.printf("  %s\n", pg.paint(dim, "at work: "+line(strings.Join(v.Active.Evidence, "; "))))
+	}
+	if v.Second != "" {
+		pg.printf("  %s\n", pg.paint(dim, "its members' clients keep their tasks in a second list: cadre task list --team "+line(string(v.Second))))
+	}
+	if v.Of != "" {
+		pg.printf("  %s\n", pg.paint(dim, "the list in which the members of "+line(string(v.Of))+" keep their tasks: cadre team show "+line(string(v.Of))))
 	}
 	if v.Rebuilt && len(v.Gaps) == 0 {
 		pg.printf("  %s\n", pg.paint(dim, "brought back from Claude Code's transcripts; nothing in them says that anything is missing"))

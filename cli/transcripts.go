@@ -82,7 +82,7 @@ func (t *transcripts) Spent(ctx context.Context, scope cadre.Scope) (map[string]
 	}
 	out := map[string]cadre.Spent{}
 	for _, a := range t.index.Agents() {
-		if team, nameErr := cadre.ParseScope(a.Team); nameErr != nil || team != scope || a.Member == "" {
+		if team, nameErr := cadre.ParseScope(a.Team); nameErr != nil || team != scope && cadre.TeamOf(team) != scope || a.Member == "" {
 			continue
 		}
 		sum := out[a.Member]

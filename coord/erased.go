@@ -100,6 +100,9 @@ func (v *TeamShow) Run(ctx context.Context, s *Session) (any, error) {
 	if err != nil || !ok {
 		return answer, err
 	}
+	if err := s.bothLists(ctx, view); err != nil {
+		return nil, err
+	}
 	if view.Team == nil {
 		return s.withoutTeam(ctx, view, v.Team != "")
 	}
@@ -119,6 +122,27 @@ func (v *TeamShow) Run(ctx context.Context, s *Session) (any, error) {
 		}
 	}
 	return view, nil
+}
+
+// bothLists says what belongs together where clients spell a team's name in two ways.
+func (s *Session) bothLists(ctx context.Context, view *cadre.TeamView) error {
+	other := second(view.Team, view.Scope)
+	if view.Team == nil {
+		other = cadre.TeamOf(view.Scope)
+	}
+	if other == "" || other == view.Scope {
+		return nil
+	}
+	return s.on(other).view(ctx, func(snap cadre.Snap) error {
+		team, err := snap.Team()
+		switch {
+		case view.Team != nil && snap.Head().Seq > 0:
+			view.Second = other
+		case view.Team == nil && second(team, other) == view.Scope:
+			view.Of = other
+		}
+		return err
+	})
 }
 
 // withoutTeam shows a list that has no team. Where nothing was ever written it may

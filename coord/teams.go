@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"cadre"
 )
@@ -272,6 +273,7 @@ type TeamLine struct {
 	Scope     cadre.Scope          `json:"scope"`
 	Where     cadre.Where          `json:"where"`
 	Team      *cadre.Team          `json:"team,omitempty"`
+	Of        cadre.Scope          `json:"of,omitempty"` // the team whose members' list this is
 	Members   int                  `json:"members"`
 	Tasks     map[cadre.Status]int `json:"tasks"`
 	Asks      int                  `json:"asks"`
@@ -300,6 +302,14 @@ func (v *TeamList) Run(ctx context.Context, s *Session) (any, error) {
 			out = append(out, line)
 		}
 	}
+	for _, l := range out {
+		if l.Team != nil {
+			continue
+		}
+		if i := slices.IndexFunc(out, func(t *TeamLine) bool { return second(t.Team, t.Scope) == l.Scope }); i >= 0 {
+			l.Of = out[i].Scope
+		}
+	}
 	if !v.All || s.Actor.Kind != cadre.ActorOperator {
 		return out, nil
 	}
@@ -308,6 +318,19 @@ func (v *TeamList) Run(ctx context.Context, s *Session) (any, error) {
 		out = append(out, t.line())
 	}
 	return out, err
+}
+
+// second is the list in which the clients of a team's members keep their tasks, where
+// that is not the team's own: see cadre.TeamOf.
+func second(team *cadre.Team, scope cadre.Scope) cadre.Scope {
+	if team == nil {
+		return ""
+	}
+	list, err := cadre.ParseScope(team.Name)
+	if err != nil || list == scope || cadre.TeamOf(list) != scope {
+		return ""
+	}
+	return list
 }
 
 func (l *TeamLine) open() int { return l.Tasks[cadre.Pending] + l.Tasks[cadre.InProgress] }
