@@ -37,9 +37,9 @@ const DefaultScope Scope = "default"
 const maxScope = 200
 
 // ParseScope makes a scope of a name that came from outside, as Claude Code
-// does for its folders: every character but letters, digits, - and _ becomes -.
-// Two names with one folder are therefore one scope, and no name from outside
-// means the Host scope.
+// does for its folders: every character but letters, digits, - and _ becomes -, and
+// one that the client counts as two becomes two. Two names with one folder are
+// therefore one scope, and no name from outside means the Host scope.
 func ParseScope(name string) (Scope, error) {
 	if name == "" {
 		return "", refuse(RuleName, "a scope needs a name").hint("cadre team list")
@@ -50,7 +50,13 @@ func ParseScope(name string) (Scope, error) {
 	if strings.ContainsRune(name, 0) {
 		return "", refuse(RuleName, "the scope name contains a NUL character")
 	}
-	return Scope(strings.Map(folderRune, name)), nil
+	var folder strings.Builder
+	for _, r := range name {
+		if folder.WriteRune(folderRune(r)); r > 0xffff {
+			folder.WriteByte('-')
+		}
+	}
+	return Scope(folder.String()), nil
 }
 
 // TeamOf is the scope of the team whose members' tasks a list may hold. Clients spell

@@ -223,7 +223,7 @@ func TestOnlyTheLeadCreates(t *testing.T) {
 
 func TestScopeNames(t *testing.T) {
 	for in, want := range map[string]Scope{
-		"Shared List/1": "Shared-List-1", "../x": "---x", "a_b-C9": "a_b-C9", "ünï": "-n-", "@host": "-host",
+		"Shared List/1": "Shared-List-1", "../x": "---x", "a_b-C9": "a_b-C9", "ünï": "-n-", "a😀b": "a--b", "@host": "-host",
 	} {
 		if got, err := ParseScope(in); err != nil || got != want {
 			t.Errorf("ParseScope(%q) = %q, %v; want %q", in, got, err, want)
