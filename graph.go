@@ -60,7 +60,7 @@ func (d *draft) addEdge(t *Task, by TaskID) error {
 		return refuse(RuleLimit, "task %s already waits for %d tasks, which is as many as it can", t.ID, MaxBlockers)
 	}
 	if t.Status == Completed && !blocker.finished() {
-		return refuse(RuleMove, "task %s is completed and cannot begin to wait", t.ID).hint("cadre task update %s --status pending", t.ID)
+		return t.cannotWait()
 	}
 	var path []TaskID
 	if t.Version > 0 { // for a new task nobody can wait yet
@@ -74,6 +74,11 @@ func (d *draft) addEdge(t *Task, by TaskID) error {
 	}
 	t.BlockedBy = append(t.BlockedBy, by)
 	return nil
+}
+
+// cannotWait refuses a blocker that a completed task cannot have had.
+func (t *Task) cannotWait() error {
+	return refuse(RuleMove, "task %s is completed and cannot begin to wait", t.ID).hint("cadre task update %s --status pending", t.ID)
 }
 
 // showCycle writes a cycle as "1 waits for 2 waits for 1".

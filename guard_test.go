@@ -23,6 +23,11 @@ func TestACompletedTaskCannotBeginToWait(t *testing.T) {
 	w.must(operator, &TaskDone{ID: a})
 	w.refused(RuleMove, operator, &TaskUpdate{ID: b, AddBlocks: []TaskID{a}})
 	w.refused(RuleMove, operator, &TaskBlock{ID: a, By: []TaskID{b}})
+	w.must(operator, &TaskDone{ID: b})
+	pending := string(Pending)
+	w.refused(RuleMove, operator, &TaskUpdate{ID: b, AddBlocks: []TaskID{a}, Status: &pending}) // open again in the same moment
+	w.must(operator, &TaskUpdate{ID: b, AddBlocks: []TaskID{a}})
+	w.must(operator, &TaskUpdate{ID: b, AddBlocks: []TaskID{a}, Status: &pending}) // the edge was there before
 }
 
 func TestAReferenceIsNotMadeAndTakenAtOnce(t *testing.T) {

@@ -193,11 +193,20 @@ func (v *TaskUpdate) resolve(d *draft, t *Task) error {
 	return nil
 }
 
+// reopens says whether a completed task is not to be so any more.
+func (v *TaskUpdate) reopens(t *Task) bool {
+	if v.Status == nil || t.Status != Completed {
+		return false
+	}
+	to, err := ParseStatus(*v.Status)
+	return err == nil && to != Completed && to != Deleted
+}
+
 // edges records the changed fields, and then what they have to do with others:
 // dependencies in both directions, references, and a new owner's mail.
 func (v *TaskUpdate) edges(d *draft, t, next *Task) error {
 	if len(v.AddBlocked) > 0 && t.Status == Completed {
-		return refuse(RuleMove, "task %s is completed and cannot begin to wait", t.ID).hint("cadre task update %s --status pending", t.ID)
+		return t.cannotWait()
 	}
 	if err := next.unblock(v.DropBlocked...); err != nil {
 		return err
@@ -224,6 +233,9 @@ func (v *TaskUpdate) edges(d *draft, t, next *Task) error {
 		}
 		refusals = append(refusals, d.needOwner(other, "add a blocker to"))
 		if len(waiting.BlockedBy) > len(other.BlockedBy) {
+			if other.Status == Completed && v.reopens(t) {
+				return other.cannotWait()
+			}
 			if err := d.putTask(other, waiting); err != nil {
 				return err
 			}
