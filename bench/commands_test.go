@@ -133,7 +133,7 @@ func (s *syscalls) one(int) error {
 		syscall.Flock(int(s.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB),
 		s.locks(syscall.F_WRLCK, syscall.F_UNLCK, syscall.F_RDLCK, syscall.F_WRLCK),
 		s.append(),
-		s.wal.Sync(),
+		alone.Sync(s.wal),
 		s.locks(syscall.F_UNLCK, syscall.F_UNLCK),
 		s.writeHead(),
 		syscall.Flock(int(s.lock.Fd()), syscall.LOCK_UN),

@@ -1,8 +1,9 @@
-package main
+package alone
 
 import (
 	"os"
 	"syscall"
 )
 
-func sync(f *os.File) error { return syscall.Fdatasync(int(f.Fd())) }
+// Sync makes a file durable as a commit does.
+func Sync(f *os.File) error { return syscall.Fdatasync(int(f.Fd())) }

@@ -1,7 +1,8 @@
-//go:build unix && !linux
+//go:build !linux
 
-package main
+package alone
 
 import "os"
 
-func sync(f *os.File) error { return f.Sync() }
+// Sync makes a file durable as a commit does.
+func Sync(f *os.File) error { return f.Sync() }

@@ -54,7 +54,7 @@ func run(args []string) error {
 		return err
 	}
 	_, err = f.Write(make([]byte, n))
-	return errors.Join(err, sync(f), f.Close())
+	return errors.Join(err, alone.Sync(f), f.Close())
 }
 
 // add adds a task, and leaves the connection to the end of the process, as cadre does.

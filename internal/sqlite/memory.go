@@ -43,7 +43,7 @@ func class(n int32) (class, size int) {
 func allocate(tls *libc.TLS, n int32) uintptr {
 	c, size := class(n)
 	if c == 0 {
-		p := libc.Xmalloc(tls, uint64(n)+header)
+		p := libc.Xmalloc(tls, libc.Tsize_t(n)+header)
 		if p == 0 {
 			return 0
 		}
@@ -125,8 +125,8 @@ var methods = lib.Tsqlite3_mem_methods{
 // pointer is a function as C's code calls it.
 func pointer(f any) uintptr { return (*[2]uintptr)(unsafe.Pointer(&f))[1] }
 
-// configure has SQLite use this memory, and keep no account of it. Refused, it costs
-// time only.
+// configure has SQLite use this memory, keep no account of it, and sync files as far as
+// it must. Refused, each costs time only.
 func configure() {
 	tls := libc.NewTLS()
 	defer tls.Close()
@@ -135,4 +135,5 @@ func configure() {
 		lib.Xsqlite3_config(tls, option, args)
 		libc.Xfree(tls, args)
 	}
+	syncDataOnly(tls)
 }
