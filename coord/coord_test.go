@@ -353,6 +353,12 @@ func TestWatchUntil(t *testing.T) {
 		t.Errorf("saw %v", got)
 	}
 	refused(t, cadre.RuleValue, s, &coord.Watch{Until: "someday"})
+	warned := ""
+	d.Warn = func(format string, args ...any) { warned = fmt.Sprintf(format, args...) }
+	must[coord.Stream](t, s, &coord.Watch{Until: "task:99=completed"})
+	if !strings.Contains(warned, "there is no task 99") {
+		t.Errorf("who waits for a task that is not there is told %q", warned)
+	}
 }
 
 func TestOverview(t *testing.T) {

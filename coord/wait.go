@@ -132,6 +132,9 @@ func (c *condition) met(o cadre.Object) bool {
 func (s *Session) holds(ctx context.Context, c *condition) (met bool, err error) {
 	err = s.Store.View(ctx, s.Scope, func(snap cadre.Snap) error {
 		t, err := snap.Task(c.task)
+		if t == nil && err == nil {
+			s.warn("there is no task %s in %s yet", c.task, s.Scope)
+		}
 		met = t != nil && c.met(t)
 		return err
 	})
