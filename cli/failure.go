@@ -78,8 +78,8 @@ func (p *program) here(hint string) string {
 		return hint
 	}
 	list, _ := p.explicitScope()
-	if list != "" && !slices.Contains(words, "--scope") {
-		hint += " --scope " + list
+	if scope, err := cadre.ParseScope(list); err == nil && !slices.Contains(words, "--scope") { // whatever was typed for it
+		hint += " --scope " + string(scope)
 	}
 	if p.as != "" {
 		hint += " --as " + p.as
