@@ -195,6 +195,19 @@ func (p *pass) vanished() (gone bool, err error) {
 	return true, p.archive(cadre.ListVanished)
 }
 
+// goneMeanwhile is vanished for what was found since: a file that is gone may have gone
+// with the whole team, and then nobody deleted the task.
+func (p *pass) goneMeanwhile() (bool, error) {
+	if !slices.ContainsFunc(p.found, func(w written) bool { return w.file == nil }) {
+		return false, nil
+	}
+	if _, err := p.root.Lstat("tasks/" + string(p.scope)); errors.Is(err, fs.ErrNotExist) && p.list != nil && !p.mem.Team {
+		p.list.Close()
+		p.list = nil
+	}
+	return p.vanished()
+}
+
 // noConfig says whether a team's file is gone, and not only for the moment in which
 // an editor puts another in its place. A link or the like is no deleted team.
 func (p *pass) noConfig() bool {

@@ -152,6 +152,9 @@ func (p *pass) run(l look) error {
 		return err
 	}
 	for range rounds {
+		if gone, err := p.goneMeanwhile(); gone || err != nil {
+			return err
+		}
 		if err := p.takeIn(); err != nil {
 			return err
 		}

@@ -209,6 +209,11 @@ func TestTeamDeleteInTheMiddleOfOurWriting(t *testing.T) {
 			t.Errorf("the folder in %s was made again", folder)
 		}
 	}
+	w.must(&coord.TeamRestore{Team: string(list)})
+	if got := w.task(id); got.Status != cadre.Pending || got.Subject != "more" || w.gone(w.taskPath(id)) {
+		t.Errorf("with the team task %s went: it is %s, %q", id, got.Status, got.Subject)
+	}
+	w.check()
 }
 
 func TestAClientDropsOurMember(t *testing.T) {
