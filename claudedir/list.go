@@ -163,26 +163,25 @@ func (p *pass) inspect(id cadre.TaskID) error {
 	if err != nil {
 		return err
 	}
+	var data []byte
 	stamp, err := swapfile.Stat(p.list, name)
+	if err == nil && known.current(stamp) {
+		return nil
+	}
+	if err == nil {
+		data, stamp, err = p.readWhole(name)
+	}
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist): // also one that went between the two
 		if known.Mark&here != 0 {
 			p.found = append(p.found, written{id: id, at: p.now().Wall, known: true})
 			p.slots[id] = slot{Mark: cleared}
 		}
-		return nil
 	case err != nil:
 		p.unreadable(id, stamp, err)
-		return nil
-	case known.current(stamp):
-		return nil
+	default:
+		p.taskWritten(id, data, stamp, known)
 	}
-	data, stamp, err := p.readWhole(name)
-	if err != nil {
-		p.unreadable(id, stamp, err)
-		return nil
-	}
-	p.taskWritten(id, data, stamp, known)
 	return nil
 }
 

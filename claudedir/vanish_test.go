@@ -155,3 +155,32 @@ func TestAListThatCannotBeLocked(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+// A file that goes between the look at it and its reading is gone, and nothing is
+// wrong with it.
+func TestAFileThatGoesWhileItIsLookedAt(t *testing.T) {
+	w := newWorld(t)
+	w.add("one")
+	text := w.read(w.taskPath("1"))
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			_ = os.WriteFile(w.taskPath("7"), text, 0o600) // the folder is there
+			_ = os.Remove(w.taskPath("7"))
+			select {
+			case <-stop:
+				return
+			default:
+			}
+		}
+	}()
+	for range 300 {
+		if err := w.store.Refresh(t.Context(), list); err != nil {
+			t.Error(err)
+			break
+		}
+	}
+	close(stop)
+	<-stopped
+}

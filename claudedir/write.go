@@ -180,6 +180,9 @@ func (p *pass) writeTask(id cadre.TaskID, want *claudefile.Task) error {
 		return nil
 	}
 	now, old, err := swapfile.Exchange(p.list, name, content)
+	if errors.Is(err, fs.ErrNotExist) {
+		return p.inspect(id) // somebody took it away in this moment
+	}
 	if err != nil {
 		return err
 	}
@@ -224,6 +227,9 @@ func (p *pass) removeTask(id cadre.TaskID, data []byte, known slot) error {
 		}
 	}
 	old, err := swapfile.Remove(p.list, string(id)+".json")
+	if errors.Is(err, fs.ErrNotExist) {
+		return p.mem.setTask(id, slot{}) // somebody took it away in this moment
+	}
 	if err != nil {
 		return err
 	}
