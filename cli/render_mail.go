@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"cmp"
+
 	"cadre"
 )
 
@@ -88,7 +90,7 @@ func (pg *page) askList(asks []*cadre.Ask) {
 // asked says to whom something was put that now waits for an answer.
 func (pg *page) asked(a *cadre.Ask) {
 	state := askState(a.State)
-	pg.printf("%s  %s  %s, to be answered by %s\n", line(string(a.ID)), pg.paint(state.style, state.text), line(string(a.Kind)), join(a.Approvers))
+	pg.printf("%s  %s  %s, to be answered by %s\n", line(string(a.ID)), pg.paint(state.style, state.text), line(string(a.Kind)), cmp.Or(join(a.Approvers), "the operator"))
 	pg.hint("to see the answer: %s", pg.here("cadre ask show "+string(a.ID)))
 }
 
