@@ -97,7 +97,7 @@ func (d drawn) metadata() map[string]json.RawMessage {
 
 func (d drawn) actor() cadre.Actor {
 	actors := []cadre.Actor{
-		operator, operator, person, as("ann"), as("ann"), as("ben"), as("ben"), as("planner"), as("cat"), as("team-lead"),
+		operator, operator, person, as("ann"), as("ann"), as("ben"), as("ben"), as("planner"), as("planner"), as("cat"), as("team-lead"),
 		person, as("ann"), as("ben"), session, session, guest, token("ann", d.p.scope), token("ann", d.p.scope),
 	}
 	if d.one(30) {
@@ -124,7 +124,7 @@ func (p *pair) draw(rt *rapid.T) call {
 }
 
 func (d drawn) call() call {
-	kinds := []func() cadre.Change{d.task, d.task, d.task, d.status, d.status, d.status, d.status, d.edges, d.edges, d.mail, d.team, d.asks, d.undo}
+	kinds := []func() cadre.Change{d.task, d.task, d.task, d.status, d.status, d.status, d.status, d.edges, d.edges, d.mail, d.team, d.asks, d.undo, d.own}
 	return call{d.actor(), kinds[d.n(len(kinds)-1)]()}
 }
 
@@ -133,7 +133,7 @@ func (d drawn) task() cadre.Change {
 	case 0, 1:
 		return &cadre.TaskAdd{
 			Subject: d.text(), Description: d.text(), BlockedBy: d.ids(2), Owner: pick(d, []string{"", "", "ann", "ben", "later", "../x"}...),
-			Priority: cadre.Level(pick(d, []string{"", "high", "-5", "soon"}...)), Metadata: d.metadata(), Plan: d.one(6), Parent: d.parent(),
+			Priority: cadre.Level(pick(d, []string{"", "high", "-5", "soon"}...)), Metadata: d.metadata(), Plan: d.one(3), Parent: d.parent(),
 		}
 	case 2:
 		return &cadre.TaskComment{ID: d.id(), Text: d.text()}
@@ -245,6 +245,30 @@ func (d drawn) team() cadre.Change {
 		return &cadre.MemberLeave{Name: d.name()}
 	}
 	return &cadre.TeamClose{Force: d.one(20)}
+}
+
+// own is what members say of themselves, and how a team works.
+func (d drawn) own() cadre.Change {
+	switch d.n(8) {
+	case 0:
+		return &cadre.MemberReport{State: pick(d, cadre.StateWorking, cadre.StateWaiting, cadre.StateIdle, cadre.StateStalled, "asleep"), Name: pick(d, "", "", d.name()), Evidence: "e"}
+	case 1:
+		return &cadre.MemberNudge{Name: d.name(), Text: d.text()}
+	case 2:
+		after := time.Duration(d.n(40)) * time.Minute
+		return &cadre.TeamPolicy{Kind: pick(d, cadre.AskPlan, cadre.AskQuestion, "?"), Then: pick[cadre.PolicyAnswer](d, "approve", "deny", "wait"), After: pick(d, nil, &after)}
+	case 3:
+		return &cadre.TeamMode{Mode: pick[cadre.WorkMode](d, "dispatch", "self-claim", "?")}
+	case 4:
+		return &cadre.TeamLimit{Most: d.n(5) - 1, Backend: pick[cadre.Backend](d, "", "shell", "hand")}
+	case 5:
+		return &cadre.TeamApprovals{Only: pick(d, "any", "?")}
+	}
+	items := []cadre.TodoItem{}
+	for range d.n(3) {
+		items = append(items, cadre.TodoItem{Content: d.text(), ActiveForm: d.text(), Status: pick(d, cadre.Pending, cadre.InProgress, cadre.Completed, cadre.Completed, "?")})
+	}
+	return &cadre.TodoWrite{Items: items}
 }
 
 func (d drawn) asks() cadre.Change {

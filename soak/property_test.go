@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"os"
+	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"cadre"
+	"cadre/coord"
 	"cadre/memstore"
 	"cadre/sqlitestore"
 )
@@ -40,7 +44,7 @@ func TestSoakProperty(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer disk.Close()
-	p := &pair{t: t, mem: memstore.New(), disk: disk, refused: map[cadre.Rule]int{}}
+	p := &pair{t: t, mem: memstore.New(), disk: disk, refused: map[cadre.Rule]int{}, carriedOut: map[string]int{}}
 	if err := flag.Set("rapid.checks", strconv.Itoa(commands/each)); err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +65,32 @@ func TestSoakProperty(t *testing.T) {
 			t.Errorf("rule %s refused only %d times, want at least %d", rule, p.refused[rule], atLeast)
 		}
 	}
+	for _, v := range coord.Verbs() { // those of coord do more than decide, and have tests there
+		_, ok := v.New().(cadre.Change)
+		if kind := fmt.Sprintf("%T", v.New()); ok && strings.HasPrefix(kind, "*cadre.") && p.carriedOut[kind] == 0 {
+			t.Errorf("%s was never carried out: nothing draws a %s that is allowed", v.Name, kind)
+		}
+	}
 	t.Logf("%d commands were done, %d refused", p.done, p.asked-p.done)
+}
+
+// TestDecidedRules holds the list of rules against the rule book's, so that a new one
+// is counted.
+func TestDecidedRules(t *testing.T) {
+	text, err := os.ReadFile("../rules.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile(`(?m)^\tRule\w+ +Rule = "([a-z-]+)"`).FindAllSubmatch(text, -1)
+	doors := []cadre.Rule{cadre.RuleGate, cadre.RuleTime}
+	for _, m := range named {
+		if rule := cadre.Rule(m[1]); !slices.Contains(decidedRules, rule) && !slices.Contains(doors, rule) {
+			t.Errorf("nothing counts how often the rule %s refuses", rule)
+		}
+	}
+	if want := len(decidedRules) + len(doors); len(named) != want {
+		t.Errorf("the rule book has %d rules, here are %d", len(named), want)
+	}
 }
 
 // pair is two stores that are given the same commands.
@@ -72,6 +101,8 @@ type pair struct {
 	runs        int
 	asked, done int
 	refused     map[cadre.Rule]int
+	carriedOut  map[string]int // by the type of the verb
+	newest      int            // the largest id that a task of the scope was given
 	receipts    []cadre.Receipt
 	now         cadre.Time
 }
@@ -80,7 +111,7 @@ type pair struct {
 func (p *pair) begin(rt *rapid.T) {
 	p.runs++
 	p.scope = cadre.Scope(fmt.Sprintf("docs-%d", p.runs))
-	p.receipts = nil
+	p.receipts, p.newest = nil, 0
 	p.now = cadre.Time{Wall: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), Boot: "boot", Up: time.Hour}
 	if p.runs%2 == 0 {
 		p.do(rt, call{guest, &cadre.TeamCreate{Name: string(p.scope)}})
@@ -159,6 +190,18 @@ func (p *pair) do(rt *rapid.T, c call) {
 		return
 	}
 	p.done++
+	p.carriedOut[command.Verb]++
+	for _, e := range one.Events {
+		t, ok := e.After.(*cadre.Task)
+		if !ok || e.Before != nil {
+			continue
+		}
+		id, err := strconv.Atoi(string(t.ID))
+		if err != nil || id <= p.newest {
+			rt.Fatalf("%T made a task %s after task %d", c.verb, t.ID, p.newest)
+		}
+		p.newest = id
+	}
 	if diff := cmp.Diff(images(one.Events), images(two.Events)); diff != "" {
 		rt.Fatalf("%T: memory and disk wrote different events:\n%s", c.verb, diff)
 	}
@@ -211,7 +254,7 @@ func dump(rt *rapid.T, s cadre.Snap) []string {
 	out := []string{fmt.Sprint(h.Seq, h.Fence, h.Next)}
 	for _, i := range slices.Concat(
 		[]cadre.Index{"task", "comment", "reference", "member", "message", "ask", "todo", "team"},
-		[]cadre.Index{cadre.IndexReady, cadre.IndexOwner, cadre.IndexStatus, cadre.IndexInternal, cadre.IndexParent, cadre.IndexSubject, cadre.IndexKey, cadre.IndexBlocker, cadre.IndexReference, cadre.IndexLeased, cadre.IndexGuest, cadre.IndexInbox, cadre.IndexUnread, cadre.IndexDead, cadre.IndexOpenAsk, cadre.IndexTaskAsk},
+		[]cadre.Index{cadre.IndexReady, cadre.IndexOwner, cadre.IndexStatus, cadre.IndexInternal, cadre.IndexParent, cadre.IndexSubject, cadre.IndexKey, cadre.IndexBlocker, cadre.IndexReference, cadre.IndexLeased, cadre.IndexSession, cadre.IndexGuest, cadre.IndexInbox, cadre.IndexUnread, cadre.IndexDead, cadre.IndexSent, cadre.IndexOpenAsk, cadre.IndexTaskAsk, cadre.IndexDeadline},
 	) {
 		n := 0
 		for o, err := range s.Scan(i, "", "") {
