@@ -1,6 +1,9 @@
 package cadre
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // TeamShow shows a team with its members and how far its work is.
 type TeamShow struct {
@@ -34,17 +37,22 @@ func (a *Activity) Note(format string, args ...any) {
 	a.Evidence = append(a.Evidence, fmt.Sprintf(format, args...))
 }
 
-// activity reads the signs of life that the log has: a member's state and what it
-// has in progress.
-func activity(members []*MemberView) *Activity {
-	a := &Activity{Evidence: []string{}}
-	for _, m := range members {
+// Judge says who is at work, by the signs of life that the log has: the members'
+// states. Whoever has been silent for so long is not counted, whatever the log says: a
+// client that died tells nobody.
+func (v *TeamView) Judge(silent map[string]time.Duration) {
+	v.Active = &Activity{Evidence: []string{}}
+	for _, m := range v.Members {
 		switch m.State {
 		case StateStarting, StateWorking, StateWaiting, StateRateLimited:
-			a.Note("%s is %s: %s", m.Name, m.State, m.Evidence)
+			says := fmt.Sprintf("%s is %s: %s", m.Name, m.State, m.Evidence)
+			if d, ok := silent[m.Name]; ok {
+				v.Active.Evidence = append(v.Active.Evidence, fmt.Sprintf("%s, and has written nothing to its transcript for %s", says, d.Round(time.Minute)))
+			} else {
+				v.Active.Note("%s", says)
+			}
 		}
 	}
-	return a
 }
 
 // ScopeName is the team to show.
@@ -76,7 +84,7 @@ func (v *TeamShow) Look(s Snap, c Command) (any, error) {
 		}
 	}
 	if team != nil {
-		view.Active = activity(view.Members)
+		view.Judge(nil)
 	}
 	view.Asks, err = s.Count(IndexOpenAsk, "")
 	return view, err

@@ -96,6 +96,8 @@ func (pg *page) teamHead(v *cadre.TeamView) {
 	pg.printf("\n")
 	if v.Active != nil && v.Active.Active {
 		pg.printf("  %s\n", pg.paint(dim, "at work: "+line(strings.Join(v.Active.Evidence, "; "))))
+	} else if v.Active != nil && len(v.Active.Evidence) > 0 {
+		pg.printf("  %s\n", pg.paint(yellow, "! nobody seems to be at work: "+line(strings.Join(v.Active.Evidence, "; "))))
 	}
 	if v.Second != "" {
 		pg.printf("  %s\n", pg.paint(dim, "its members' clients keep their tasks in a second list: cadre task list --team "+line(string(v.Second))))

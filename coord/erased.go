@@ -3,6 +3,7 @@ package coord
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"cadre"
@@ -92,6 +93,10 @@ type TeamShow struct{ cadre.TeamShow }
 // quiet is how long a client may say nothing and still be taken to be at work.
 const quiet = time.Minute
 
+// stalled is how long a client may say nothing in the middle of its work before nobody
+// believes that it is still at it.
+const stalled = 10 * time.Minute
+
 // Run shows it. What transcripts tell is added: what was spent, and who said
 // something a moment ago.
 func (v *TeamShow) Run(ctx context.Context, s *Session) (any, error) {
@@ -110,16 +115,24 @@ func (v *TeamShow) Run(ctx context.Context, s *Session) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	now := s.Now().Wall
+	silent, heard := map[string]time.Duration{}, []string{}
 	for _, m := range view.Members {
 		sp, ok := spent[m.Name]
 		if !ok || m.State == cadre.StateDeparted {
 			continue
 		}
 		m.Spent = &sp
-		if age := now.Sub(sp.Last); age < quiet {
-			view.Active.Note("%s wrote to its transcript %s ago", m.Name, age.Round(time.Second))
+		age, since := s.Now().Wall.Sub(sp.Last), s.Now().Wall.Sub(m.Since)
+		if age < quiet {
+			heard = append(heard, fmt.Sprintf("%s wrote to its transcript %s ago", m.Name, age.Round(time.Second)))
 		}
+		if m.Backend == cadre.BackendClient && min(age, since) >= stalled {
+			silent[m.Name] = min(age, since)
+		}
+	}
+	view.Judge(silent)
+	for _, sign := range heard {
+		view.Active.Note("%s", sign)
 	}
 	return view, nil
 }

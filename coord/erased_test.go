@@ -1,0 +1,63 @@
+package coord_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cadre"
+	"cadre/coord"
+)
+
+// told is what transcripts tell of a team's members.
+type told map[string]cadre.Spent
+
+func (t told) Erased(context.Context) ([]*coord.Erased, error) { return nil, nil }
+
+func (t told) Spent(context.Context, cadre.Scope) (map[string]cadre.Spent, error) { return t, nil }
+
+// A supervisor asks whether it would disturb somebody if it started the lead anew. A
+// client's member is at work as long as it is heard of, however long its task takes; one
+// that died in the middle of a task is not, though nobody has taken its task away.
+func TestWhetherAnyoneIsAtWork(t *testing.T) {
+	d := newDesk(t)
+	s := d.at("/x", nil, "scope=docs")
+	began := d.now.Wall
+	c := cadre.Command{ID: "found", Actor: cadre.External, Door: "file", Verb: "intake", Now: d.now}
+	v := &cadre.Foreign{
+		Team: &cadre.ForeignTeam{Name: "docs", CreatedAt: began, LeadSession: "s", Members: []cadre.ForeignMember{
+			{Name: cadre.LeadName, Lead: true, JoinedAt: began}, {Name: "bob", JoinedAt: began},
+		}},
+		Tasks: []cadre.ForeignTask{{ID: "1", By: cadre.External, Subject: new("one"), Status: new("in_progress"), Owner: new("bob")}},
+	}
+	if _, err := d.Store.Update(t.Context(), "docs", c, func(s cadre.Snap) ([]cadre.Event, error) { return v.Decide(s, c) }); err != nil {
+		t.Fatal(err)
+	}
+	const works = "bob is working: has task 1 in progress"
+	for _, tt := range []struct {
+		name     string
+		after    time.Duration
+		said     time.Duration // before that; 0: nothing is told of bob
+		active   bool
+		evidence []string
+	}{
+		{"it has just begun", 0, 0, true, []string{works}},
+		{"nothing is told of it", 5 * time.Hour, 0, true, []string{works}},
+		{"it said something a moment ago", 5 * time.Hour, 9 * time.Second, true, []string{works, "bob wrote to its transcript 9s ago"}},
+		{"its task takes a while", 5 * time.Hour, 9 * time.Minute, true, []string{works}},
+		{"it is silent", 5 * time.Hour, 25 * time.Minute, false, []string{works + ", and has written nothing to its transcript for 25m0s"}},
+		{"it is given something after a long rest", 5 * time.Minute, time.Hour, true, []string{works}},
+	} {
+		d.now.Wall = began.Add(tt.after)
+		d.Transcripts = told{}
+		if tt.said > 0 {
+			d.Transcripts = told{"bob": {Last: d.now.Wall.Add(-tt.said)}}
+		}
+		got := must[*cadre.TeamView](t, s, &coord.TeamShow{}).Active
+		if got.Active != tt.active || !slices.Equal(got.Evidence, tt.evidence) {
+			t.Errorf("%s: active is %t, because %s", tt.name, got.Active, strings.Join(got.Evidence, "; "))
+		}
+	}
+}
