@@ -3,8 +3,11 @@ package agent_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -181,5 +184,60 @@ func TestManyMembersWait(t *testing.T) {
 	w.untilDone(ids...)
 	if got := w.lines("ran"); len(got) != len(ids) {
 		t.Errorf("%d runs of %d tasks", len(got), len(ids))
+	}
+}
+
+// around is a store with something before or after each change.
+type around struct {
+	cadre.Store
+	do func(c cadre.Command, change func() (cadre.Receipt, error)) (cadre.Receipt, error)
+}
+
+func (a around) Update(ctx context.Context, s cadre.Scope, c cadre.Command, d cadre.Decide) (cadre.Receipt, error) {
+	return a.do(c, func() (cadre.Receipt, error) { return a.Store.Update(ctx, s, c, d) })
+}
+
+// TestWhatIsHandedInATurnIsPutOff: a member begins a long turn while a task is on its way
+// to it. The claim would run out, and nobody tried.
+func TestWhatIsHandedInATurnIsPutOff(t *testing.T) {
+	w := thinking(t)
+	w.end()
+	w.must("team mode", &cadre.TeamMode{Mode: cadre.ModeDispatch})
+	var reports atomic.Int32
+	waits, handing := make(chan struct{}), make(chan struct{})
+	w.Coord.Store = around{w.Store, func(c cadre.Command, change func() (cadre.Receipt, error)) (cadre.Receipt, error) {
+		if c.Verb == "member report" && reports.Add(1) == 2 { // that it is idle, whereupon it looks at its mail
+			close(waits)
+			<-handing
+		}
+		receipt, err := change()
+		if c.Verb == "task dispatch" && len(receipt.Events) > 0 && reports.Load() == 2 {
+			close(handing)
+			w.until("it reads", func() bool { return w.turns() == 2 })
+		}
+		return receipt, err
+	}}
+	w.supervise()
+	w.spawnCommand("ann", `echo turn >> turns; until [ -e on$(wc -l < turns) ]; do sleep 0.01; done; echo done`, "")
+	goOn := func(turn string) {
+		if err := os.WriteFile(filepath.Join(w.dir, "on"+turn), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	one := w.open("Outline")
+	w.until("it works", func() bool { return w.turns() == 1 })
+	w.must("msg send", &cadre.MsgSend{To: "ann", Text: "read this"})
+	goOn("1")
+	w.untilDone(one)
+	<-waits
+	two := w.open("Chapters")
+	w.until("it is put off", func() bool {
+		return w.turns() == 2 && w.task(two).Status == cadre.Pending && w.task(two).Owner == "ann"
+	})
+	goOn("2")
+	goOn("3")
+	w.untilDone(two)
+	if got := w.task(two); got.Attempts != 0 {
+		t.Errorf("%d attempts at it failed", got.Attempts)
 	}
 }

@@ -262,7 +262,8 @@ func (r *runner) planned(task cadre.TaskID) (ask *cadre.Ask, err error) {
 
 // attend renews the claim for as long as the worker shows that it is alive, and waits
 // for it to come back. When it is silent for too long, its claim runs out; when it
-// has lost its claim, its work is ended. A turn without a task has no claim.
+// has lost its claim, its work is ended. A turn without a task has no claim. What the
+// member is handed meanwhile is put off.
 func (r *runner) attend(t *cadre.TaskView, lost func(), done <-chan ended) ended {
 	renewed, seen := time.Now(), r.progress()
 	moved := renewed
@@ -294,6 +295,10 @@ func (r *runner) attend(t *cadre.TaskView, lost func(), done <-chan ended) ended
 			}
 			renewed = time.Now()
 			silence.Reset(r.v.Lease)
+		case h := <-r.given: // too late: nobody would renew that claim
+			if h.task.Status == cadre.InProgress && (t == nil || t.ID != h.task.ID) {
+				r.do("task defer", &cadre.TaskDefer{ID: h.task.ID, Fence: h.task.Fence})
+			}
 		case <-silence.C:
 			r.expire()
 		}
