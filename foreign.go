@@ -2,6 +2,7 @@ package cadre
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -287,11 +288,16 @@ const (
 // ForeignEnd is that a client deleted a team or list: its folders are gone.
 type ForeignEnd struct{ Why string }
 
-// Decide lets the client's members depart and asks ours to shut down. The store
-// then moves the scope to the archive.
+// Decide lets the client's members depart and asks ours to shut down, unless they are
+// asked already. The store then moves the scope to the archive; if it dies before, this
+// is decided again.
 func (v *ForeignEnd) Decide(s Snap, c Command) ([]Event, error) {
 	d := newDraft(s, c)
 	members, err := collect(d.Members())
+	if err != nil {
+		return nil, err
+	}
+	open, err := collect(d.OpenAsks())
 	if err != nil {
 		return nil, err
 	}
@@ -302,7 +308,7 @@ func (v *ForeignEnd) Decide(s Snap, c Command) ([]Event, error) {
 			if err := d.setMemberState(m.Name, StateDeparted, v.Why); err != nil {
 				return nil, err
 			}
-		case m.Alive():
+		case m.Alive() && !slices.ContainsFunc(open, func(a *Ask) bool { return a.Kind == AskShutdown && a.Member == m.Name }):
 			ask := d.ask(&Ask{Kind: AskShutdown, From: LeadName, Member: m.Name, Text: v.Why, Digest: Digest(v.Why), Approvers: []string{m.Name}})
 			if err := d.tell(ask); err != nil {
 				return nil, err

@@ -269,3 +269,32 @@ func TestACompletedTaskNeedsNoRenewal(t *testing.T) {
 	}
 	w.refused(RuleFence, as("ben"), &TaskRenew{ID: id, Lease: time.Minute})
 }
+
+// TestAVanishedTeamsMembersAreAskedOnce, however often it is found that it is gone: the
+// store may die before it has put the team away.
+func TestAVanishedTeamsMembersAreAskedOnce(t *testing.T) {
+	w := newTeam(t)
+	for _, name := range []string{"ann", "ben"} {
+		w.must(operator, &MemberSpawn{Name: name, Backend: BackendShell})
+	}
+	w.must(operator, &AskShutdownOf{Name: "ben"})
+	for range 2 {
+		c := w.command(External)
+		events, err := (&ForeignEnd{Why: TeamVanished}).Decide(Snap{&w.state}, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.apply(c, events)
+		w.check()
+	}
+	asked := map[string]int{}
+	for a, err := range (Snap{&w.state}).OpenAsks() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked[a.Member]++
+	}
+	if asked["ann"] != 1 || asked["ben"] != 1 || len(w.inbox("ann")) != 1 || len(w.inbox("ben")) != 1 {
+		t.Errorf("asked: %v; ann has %d letters, ben %d", asked, len(w.inbox("ann")), len(w.inbox("ben")))
+	}
+}
