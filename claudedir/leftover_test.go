@@ -246,3 +246,22 @@ func TestNumbersThatNobodyCanCountTo(t *testing.T) {
 		w.check()
 	}
 }
+
+// Somebody leaves half a file after we looked and before we write: what we had to say is
+// in the file when the command is done, and not when somebody says something next time.
+func TestAFileThatIsBrokenBeforeWeWrite(t *testing.T) {
+	w := newWorld(t)
+	id := w.add("old")
+	w.inner = &interrupted{Store: w.inner, after: func() {
+		w.write(w.taskPath(id), `{"id": `)
+		w.age(w.taskPath(id)) // nobody is writing it any more
+	}}
+	w.open()
+	w.must(&cadre.TaskUpdate{ID: id, Subject: new("new")})
+	w.inner = w.inner.(*interrupted).Store
+	w.open()
+	if got := string(w.read(w.taskPath(id))); !strings.Contains(got, `"new"`) {
+		t.Errorf("the file is still %s", got)
+	}
+	w.check()
+}

@@ -166,7 +166,12 @@ func (p *pass) writeTask(id cadre.TaskID, want *claudefile.Task) error {
 	}
 	if known.Mark&here == 0 || known.Hash != hashOf(data) {
 		p.taskWritten(id, data, stamp, known)
-		return nil
+		if _, broken := claudefile.ReadTask(data); broken == nil || want == nil {
+			return nil
+		}
+		if known, err = p.mem.task(id); err != nil { // it says nothing that could be taken in
+			return err
+		}
 	}
 	if want == nil {
 		return p.removeTask(id, data, known)
