@@ -204,11 +204,23 @@ func (d drawn) edges() cadre.Change {
 	case 0, 1:
 		return &cadre.TaskBlock{ID: d.id(), By: d.ids(2)}
 	case 2:
-		return &cadre.TaskUnblock{ID: d.id(), By: d.ids(2)}
+		return d.unblock()
 	case 3:
 		return &cadre.TaskRemove{ID: d.id(), Unblock: d.one(2)}
 	}
 	return &cadre.TaskRestore{ID: d.id()}
+}
+
+// unblock mostly takes an edge away that is there, or was a little while ago.
+func (d drawn) unblock() cadre.Change {
+	for i := len(d.p.receipts) - 1; i >= 0; i-- {
+		for _, e := range d.p.receipts[i].Events {
+			if t, ok := e.After.(*cadre.Task); ok && len(t.BlockedBy) > 0 && d.one(2) {
+				return &cadre.TaskUnblock{ID: t.ID, By: []cadre.TaskID{pick(d, t.BlockedBy...)}}
+			}
+		}
+	}
+	return &cadre.TaskUnblock{ID: d.id(), By: d.ids(2)}
 }
 
 func (d drawn) mail() cadre.Change {
@@ -262,7 +274,7 @@ func (d drawn) own() cadre.Change {
 	case 4:
 		return &cadre.TeamLimit{Most: d.n(5) - 1, Backend: pick[cadre.Backend](d, "", "shell", "hand")}
 	case 5:
-		return &cadre.TeamApprovals{Only: pick(d, "any", "?")}
+		return &cadre.TeamApprovals{Only: pick(d, "any", "any", "?")}
 	}
 	items := []cadre.TodoItem{}
 	for range d.n(3) {

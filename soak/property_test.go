@@ -66,8 +66,11 @@ func TestSoakProperty(t *testing.T) {
 		}
 	}
 	for _, v := range coord.Verbs() { // those of coord do more than decide, and have tests there
-		_, ok := v.New().(cadre.Change)
-		if kind := fmt.Sprintf("%T", v.New()); ok && strings.HasPrefix(kind, "*cadre.") && p.carriedOut[kind] == 0 {
+		kind := fmt.Sprintf("%T", v.New())
+		if _, ok := v.New().(cadre.Change); !ok || !strings.HasPrefix(kind, "*cadre.") || p.carriedOut[kind] > 0 {
+			continue
+		}
+		if full() { // a few thousand commands may leave out the rarest
 			t.Errorf("%s was never carried out: nothing draws a %s that is allowed", v.Name, kind)
 		}
 	}
