@@ -25,7 +25,7 @@ func (v *doctorHere) read(p *program) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.Clinic = clinic{&doctor.Doctor{Folder: folder, State: state, Now: func() time.Time { return p.now().Wall }, Left: p.left}, p}
+	v.Clinic = clinic{&doctor.Doctor{Folder: folder, State: state, Now: func() time.Time { return p.now().Wall }, Left: p.left, Used: p.used}, p}
 	return &v.Doctor, nil
 }
 
@@ -50,6 +50,19 @@ func (p *program) left(ctx context.Context, team string) []string {
 		return nil
 	})
 	return names
+}
+
+// used gives the largest number that a task of a list ever had, as the record knows it.
+func (p *program) used(ctx context.Context, list string) (n uint64) {
+	scope, err := cadre.ParseScope(list)
+	if err != nil {
+		return 0
+	}
+	_ = p.record.View(ctx, scope, func(s cadre.Snap) error {
+		n = max(1, s.Head().Next) - 1
+		return nil
+	})
+	return n
 }
 
 // clinic gives a doctor's reports as answers of a verb.

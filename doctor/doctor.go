@@ -42,6 +42,10 @@ type Doctor struct {
 	// Left gives those who left a team and are no client's members: their mail is kept
 	// for the time when they come back. Without it nobody is known to have left.
 	Left func(ctx context.Context, team string) []string
+
+	// Used gives the largest number that a task of a list ever had; 0 where that is not
+	// known. Without it only the files tell.
+	Used func(ctx context.Context, list string) uint64
 }
 
 // Process is how a config names the process of the team's lead.

@@ -25,6 +25,9 @@ func newDoctor(t *testing.T) (*doctor.Doctor, folder) {
 		Now:     func() time.Time { return time.Now().Add(3 * time.Second) }, // no file is so fresh that it may be half of one
 		Process: func(p doctor.Process) (gone, known bool) { return p.PID == 1, p.PID == 1 || p.PID == 2 },
 		Panes:   func(context.Context) (map[string]bool, bool) { return map[string]bool{"%1": true}, true },
+		Used: func(_ context.Context, list string) uint64 {
+			return map[string]uint64{"given-7": 7, "given-8": 8, "given-9": 9}[list]
+		},
 	}
 	return d, folder{t, d.Folder}
 }
@@ -297,6 +300,13 @@ var planted = []struct {
 		f.put("tasks/m/.highwatermark", "4\n") // as the client leaves it
 		f.put("tasks/n/.highwatermark", "")
 	}, []string{"mark-unreadable tasks/l/.highwatermark", "mark-unreadable tasks/n/.highwatermark"}, nil},
+	{"marks below an id that was given", func(f folder) {
+		f.task("given-7", "5", "pending", "", nil, nil)
+		f.put("tasks/given-7/.highwatermark", "6")
+		f.task("given-8", "8", "pending", "", nil, nil)
+		f.put("tasks/given-8/.highwatermark", "4") // its file counts as well
+		f.task("given-9", "2", "pending", "", nil, nil)
+	}, []string{"mark-low tasks/given-7/.highwatermark", "mark-low tasks/given-9/.highwatermark"}, []string{"mark-low tasks/given-9/.highwatermark"}},
 	{"what was left behind", func(f folder) {
 		f.team("team", "team", 2)
 		f.put("teams/team/inboxes/team-lead.json.tmp.0a1b2c3d", "[")

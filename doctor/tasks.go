@@ -3,6 +3,7 @@ package doctor
 import (
 	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -274,18 +275,37 @@ func (l *list) blocked(t *taskFile) bool {
 	})
 }
 
+// checkMark looks for a mark that would let the client give a number a second time. A
+// mark below the largest number in use is as the client leaves it: it counts the files
+// as well. One that is also below a number which a task had that is gone is not.
 func (x *exam) checkMark(l *list, tasks []*taskFile) {
-	if l.mark == nil || decimal(strings.TrimSpace(string(l.mark.data))) {
-		return
+	var mark, largest, used uint64
+	if l.mark != nil {
+		mark = claudefile.ReadMark(l.mark.data)
 	}
-	x.find("mark-unreadable", l.mark.path, fmt.Sprintf("it holds %.40q, which is no number", l.mark.data),
-		"reads it as far as it is one, and may give the ids of deleted tasks to new ones").
-		Repair = l.mark.mend("the largest id that is in use is written")
-	largest := claudefile.ReadMark(l.mark.data)
 	for _, t := range tasks {
 		if n, err := strconv.ParseUint(t.name, 10, 64); err == nil {
 			largest = max(largest, n)
 		}
 	}
-	x.edit(l.mark, claudefile.WriteMark(largest))
+	if x.Used != nil {
+		used = x.Used(x.ctx, path.Base(l.folder))
+	}
+	switch {
+	case l.mark != nil && !decimal(strings.TrimSpace(string(l.mark.data))):
+		x.find("mark-unreadable", l.mark.path, fmt.Sprintf("it holds %.40q, which is no number", l.mark.data),
+			"reads it as far as it is one, and may give the ids of deleted tasks to new ones").
+			Repair = l.mark.mend("the largest id that was ever in use is written")
+		x.edit(l.mark, claudefile.WriteMark(max(mark, largest, used)))
+	case max(mark, largest) >= used:
+	case l.mark != nil:
+		x.find("mark-low", l.mark.path, fmt.Sprintf("it is %d, and there was a task %d", mark, used),
+			fmt.Sprintf("gives the next task the id %d, which another had", max(mark, largest)+1)).
+			Repair = l.mark.mend("%d is written", used)
+		x.edit(l.mark, claudefile.WriteMark(used))
+	default:
+		x.find("mark-low", l.folder+"/.highwatermark", fmt.Sprintf("it is not there, and there was a task %d", used),
+			fmt.Sprintf("gives the next task the id %d, which another had", largest+1)).
+			Advice = fmt.Sprintf("cadre task add --scope %s writes it", path.Base(l.folder))
+	}
 }
