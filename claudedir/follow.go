@@ -93,8 +93,13 @@ func (s *Store) follow(ctx context.Context, scope cadre.Scope) {
 // watchFolders listens to a scope's folders, and to those above, in which they
 // appear.
 func (s *Store) watchFolders(w *fsnotify.Watcher, scope cadre.Scope) {
+	boxes := string(scope)
+	if there, err := s.open(false); err == nil && there {
+		boxes = s.boxFolder(scope)
+	}
 	for _, folder := range []string{
 		"", "tasks", "teams", "tasks/" + string(scope), "teams/" + string(scope), "teams/" + string(scope) + "/inboxes",
+		"teams/" + boxes, "teams/" + boxes + "/inboxes",
 	} {
 		path := filepath.Join(s.Dir, filepath.FromSlash(folder))
 		if _, err := filepath.EvalSymlinks(path); err == nil {
