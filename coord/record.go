@@ -144,7 +144,9 @@ func parseTime(text string, now time.Time) (time.Time, error) {
 
 // At shows the list as it was.
 type At struct {
-	Point string `json:"point" arg:"POINT" help:"an event's number, a time, or an age as in 2h"`
+	Point string       `json:"point" arg:"POINT" help:"an event's number, a time, or an age as in 2h"`
+	Limit int          `json:"limit,omitempty" help:"at most so many tasks"`
+	After cadre.TaskID `json:"after,omitempty" help:"go on after this id"`
 }
 
 // AtView is a list at an earlier time.
@@ -169,7 +171,7 @@ func (v *At) Run(ctx context.Context, s *Session) (any, error) {
 	}
 	out := &AtView{Scope: s.Scope, Seq: seq}
 	err = s.Store.At(ctx, s.Scope, seq, func(snap cadre.Snap) error {
-		tasks, err := (&cadre.TaskList{}).Look(snap, s.trusted("at"))
+		tasks, err := (&cadre.TaskList{Limit: v.Limit, After: v.After}).Look(snap, s.trusted("at"))
 		if err == nil {
 			out.Tasks = tasks.([]*cadre.TaskView)
 		}

@@ -11,8 +11,12 @@ import (
 	"cadre/internal/quote"
 )
 
-// pageSize is how many of a kind an answer has where the caller does not say.
-const pageSize = 20
+// pageSize is how many of a kind an answer has where the caller does not say, and
+// mostListed how many in a list.
+const (
+	pageSize   = 20
+	mostListed = 50
+)
 
 // taskLine is a task as lists show it: what one needs to choose, and no more.
 type taskLine struct {
@@ -198,6 +202,12 @@ func (c *connection) present(scope cadre.Scope, t *tool, form, answer any, given
 		return presentAsk(v)
 	case *coord.Synced:
 		return c.presentSync(form.(*syncForm), v)
+	case *coord.AtView:
+		return presentAt(form.(*coord.At), v)
+	case *coord.DiffView:
+		return presentDiff(v)
+	case *cadre.Graph:
+		return presentGraph(v)
 	}
 	return presentTeam(t, answer)
 }

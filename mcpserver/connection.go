@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -189,6 +190,11 @@ func (c *connection) prepare(s *coord.Session, form any) error {
 		if f.Limit < 1 || f.Limit > mostLogged {
 			return cadre.Refuse(cadre.RuleValue, "", "limit is a number from 1 to %d", mostLogged)
 		}
+	case *coord.At:
+		if f.Limit < 0 || f.Limit > 1000 {
+			return cadre.Refuse(cadre.RuleValue, "", "limit is a number from 1 to 1000")
+		}
+		f.Limit = cmp.Or(f.Limit, mostListed) + 1 // one more tells whether there is a next page
 	case *coord.TaskWait:
 		if f.Timeout == 0 {
 			f.Timeout = waitMost * time.Second

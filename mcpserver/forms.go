@@ -69,7 +69,7 @@ func (f *listForm) verb() (string, any, error) {
 		return "", nil, cadre.Refuse(cadre.RuleValue, "", "limit is a number from 1 to 1000")
 	}
 	if f.Limit == 0 {
-		f.Limit = 50
+		f.Limit = mostListed
 	}
 	// One more than asked for tells whether there is a next page.
 	return "task list", &cadre.TaskList{Status: f.Status, Owner: f.Owner, Label: f.Label, Open: f.Open, Limit: f.Limit + 1, After: f.after}, nil

@@ -8,6 +8,8 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -151,5 +153,59 @@ func TestAMistakeInTheProgramEndsNoConnection(t *testing.T) {
 	}
 	if err := <-ended; err != nil && !errors.Is(err, io.EOF) {
 		t.Error(err)
+	}
+}
+
+// TestLongRecordsComeInPages: a list of many tasks, as it was, what changed in it, and its
+// graph are told as far as there is room, with the call that has the rest.
+func TestLongRecordsComeInPages(t *testing.T) {
+	w := newWorld(t)
+	const many = 300
+	var plan strings.Builder
+	for i := range many {
+		fmt.Fprintf(&plan, `{"id":"%d","subject":"Part %d %s"}`+"\n", i+1, i+1, strings.Repeat("of the work ", 15))
+	}
+	if err := os.WriteFile(filepath.Join(w.dir, "plan.jsonl"), []byte(plan.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.cadre("import", "plan.jsonl")
+	s := w.connect("ann", "pipe", nil)
+	type page struct {
+		Tasks, Changes []any
+		Seq, More      int
+		After          string
+		Truncated      bool
+	}
+	ask := func(tool, arguments, rest string) (p page) {
+		t.Helper()
+		r := call(t, s, tool, arguments)
+		raw := data(t, r)
+		if err := json.Unmarshal([]byte(raw), &p); err != nil {
+			t.Fatal(err)
+		}
+		if len(raw) > 20<<10 || len(told(r)) > 20<<10 || p.Truncated || !strings.Contains(told(r), rest) {
+			t.Errorf("%s %s: %d bytes, and %d of text: %.400s … %s", tool, arguments, len(raw), len(told(r)), told(r), told(r)[max(0, len(told(r))-200):])
+		}
+		return p
+	}
+	at := ask("At", `{"point":"0s"}`, "There are more: At {")
+	n := len(at.Tasks)
+	for p := at; p.After != ""; n += len(p.Tasks) {
+		p = ask("At", fmt.Sprintf(`{"point":"%d","after":%q,"limit":40}`, at.Seq, p.After), "")
+		if len(p.Tasks) == 0 {
+			t.Fatal("an empty page")
+		}
+	}
+	if n != many || len(at.Tasks) != 50 {
+		t.Errorf("At: %d of %d tasks, on the first page %d", n, many, len(at.Tasks))
+	}
+	if g := ask("TaskGraph", `{}`, `more: TaskGraph {"taskId":"`); len(g.Tasks) == 0 || g.More != many-len(g.Tasks) {
+		t.Errorf("TaskGraph: %d tasks and %d more", len(g.Tasks), g.More)
+	}
+	if d := ask("Diff", `{"from":"1"}`, `more: ask for less time, as in Diff {"from":"1","to":"`); len(d.Changes) == 0 || len(d.Changes)+d.More < many {
+		t.Errorf("Diff: %d changes and %d more", len(d.Changes), d.More)
+	}
+	if p := ask("TaskGraph", `{"taskId":"7"}`, "Wave 1 of 1:\n#7 [pending] Part 7"); len(p.Tasks) != 1 || p.More != 0 {
+		t.Errorf("around one: %+v", p)
 	}
 }
