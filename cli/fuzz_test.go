@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/ed25519"
+	"encoding/hex"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -65,4 +67,62 @@ func fuzzRun(t *testing.T, store *memstore.Store, args []string) (p *program, co
 	defer cancel()
 	code = p.run(ctx, args)
 	return p, code, out.String(), errs.String()
+}
+
+// FuzzAnchors: of all documents only the one that was signed is an anchor, in whatever
+// layout.
+func FuzzAnchors(f *testing.F) {
+	key := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
+	doc := &anchorDoc{Format: anchorFormat, PublicKey: publicHex(key), Anchors: []cadre.Anchor{{Scope: "docs", Head: cadre.Head{Epoch: "e", Seq: 7, Hash: "h", Next: 3}}}}
+	signed, err := doc.signed()
+	if err != nil {
+		f.Fatal(err)
+	}
+	doc.Signature = hex.EncodeToString(ed25519.Sign(key, signed))
+	good, err := json.Marshal(doc)
+	if err != nil {
+		f.Fatal(err)
+	}
+	if _, wrong := checkAnchors(bytes.NewReader(good), "kept", []string{doc.PublicKey}); wrong != "" {
+		f.Fatalf("the document itself %s", wrong)
+	}
+	for _, seed := range []string{string(good), " " + string(good) + "\n", strings.Replace(string(good), `"seq":7`, `"seq":7,"seq":8`, 1), strings.ToUpper(string(good)), "{}", "[]", "null", ""} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		anchors, wrong := checkAnchors(bytes.NewReader(data), "kept", []string{doc.PublicKey})
+		var have bytes.Buffer
+		same := json.Compact(&have, data) == nil && bytes.Equal(have.Bytes(), good)
+		if same != (wrong == "") || same != (len(anchors) == 1) {
+			t.Errorf("%q gives %v, %q", data, anchors, wrong)
+		}
+	})
+}
+
+// FuzzTodos: a list is taken, or refused as a mistake of its writer; one that is taken
+// can be written out and given again.
+func FuzzTodos(f *testing.F) {
+	for _, seed := range []string{
+		`{"todos":[{"content":"a","activeForm":"b","status":"pending"}]}`, `[{"content":"a","activeForm":"b","status":"in_progress"}]`,
+		`{"todos":null}`, `{"todos":[null]}`, `[[]]`, `{}`, `null`, `"x"`, "\ufeff[]", "[", "",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got, err := (&todoFile{}).read(&program{stdin: bytes.NewReader(data)})
+		if err != nil {
+			if e := cadre.AsError(err); e.Code != cadre.CodeUsage || e.Hint == "" {
+				t.Errorf("%q: %+v", data, e)
+			}
+			return
+		}
+		again, err := json.Marshal(got)
+		if err != nil {
+			t.Fatal(err)
+		}
+		twice, err := (&todoFile{}).read(&program{stdin: bytes.NewReader(again)})
+		if err != nil || len(twice.(*cadre.TodoWrite).Items) != len(got.(*cadre.TodoWrite).Items) {
+			t.Errorf("%q is read, and %q gives %v, %v", data, again, twice, err)
+		}
+	})
 }
