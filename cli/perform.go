@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"path/filepath"
 	"strings"
@@ -171,6 +172,15 @@ func (p *program) checkOptions() error {
 	return nil
 }
 
+// isText says whether an answer is a text that was asked for, and has no ids.
+func isText(answer any) bool {
+	switch answer.(type) {
+	case *snippet, json.RawMessage:
+		return true
+	}
+	return false
+}
+
 // show writes an answer in the form that was asked for.
 func (p *program) show(ctx context.Context, s *coord.Session, name string, answer any) error {
 	if stream, ok := answer.(coord.Stream); ok {
@@ -185,7 +195,7 @@ func (p *program) show(ctx context.Context, s *coord.Session, name string, answe
 		if err := p.writeLines(answer); err != nil {
 			return err
 		}
-	case p.quiet:
+	case p.quiet && !isText(answer):
 		for _, id := range idsOf(answer) {
 			p.writeID(id)
 		}
