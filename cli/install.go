@@ -90,7 +90,7 @@ func (p *program) agentPrograms(ctx context.Context) ([]agentProgram, error) {
 		if _, other := errors.AsType[*install.TakenError](err); other {
 			a.Hint = err.Error() + "; cadre install " + t.Name + " --replace"
 		} else if err != nil {
-			a.Hint = err.Error() + "; cadre install " + t.Name + " --print"
+			a.Hint = err.Error() + "; " + byHand(err, t.Name)
 		} else if !a.Installed {
 			a.Hint = "cadre install " + t.Name
 			if there, err := t.Plan(s.Place, install.Wish{Drop: true}); err == nil && len(there) > 0 {
@@ -212,7 +212,7 @@ func (s settings) change(name string, w install.Wish, write bool, again string) 
 		return nil, cadre.Refuse(cadre.RuleExists, again, "%v", err)
 	}
 	if err != nil {
-		return nil, cadre.Fault(err, "cadre install "+name+" --print", "the settings of %s", t.Title)
+		return nil, cadre.Fault(err, byHand(err, name), "the settings of %s", t.Title)
 	}
 	out := &installed{Tool: name, Changes: []fileChange{}, title: t.Title, again: again}
 	if !w.Drop {
@@ -235,6 +235,14 @@ func (s settings) change(name string, w install.Wish, write bool, again string) 
 		out.Written = true
 	}
 	return out, nil
+}
+
+// byHand is what somebody types who has to change a program's settings without us.
+func byHand(err error, tool string) string {
+	if hand, ok := errors.AsType[*install.ByHandError](err); ok {
+		return "$EDITOR " + hand.Path
+	}
+	return "cadre install " + tool + " --print"
 }
 
 // installedOrPrinted prints what install answers.

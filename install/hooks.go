@@ -120,6 +120,8 @@ func (claudeHooks) drop(text []byte, command string) ([]byte, error) {
 	}
 }
 
+func (claudeHooks) ours() string { return "the commands under \"hooks\" that start " + name + " hook" }
+
 // hookCommands are what is started when a session is told something, and what waits.
 func hookCommands(command string) (tell, wait hookCommand) {
 	tell = hookCommand{Type: "command", Command: shellWord(command) + " hook", Timeout: 30}

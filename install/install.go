@@ -54,6 +54,8 @@ type format interface {
 	// the settings with our entry in its place.
 	add(text []byte, command string) (with []byte, kept []string, err error)
 	drop(text []byte, command string) ([]byte, error)
+	// ours is what drop takes away, for somebody who does it by hand.
+	ours() string
 }
 
 // Tools are all that are known.
@@ -134,7 +136,28 @@ type Change struct {
 func (c Change) Needed() bool { return !bytes.Equal(c.Before, c.After) }
 
 // ErrUnknownText is a settings file that is not written as its program writes it.
-var ErrUnknownText = errors.New("it is written in a way that could not be kept, with remarks for example; put the entry in by hand")
+var ErrUnknownText = errors.New("it is written in a way that could not be kept, with remarks for example")
+
+// BrokenError says where a settings file is wrong, so that its own program cannot read
+// it either.
+type BrokenError struct {
+	Line      int
+	Language  string // that it should be written in
+	Complaint string
+}
+
+func (e *BrokenError) Error() string {
+	return fmt.Sprintf("line %d is not valid %s: %s", e.Line, e.Language, e.Complaint)
+}
+
+// ByHandError is a settings file that only a person can change.
+type ByHandError struct {
+	Path string
+	err  error
+}
+
+func (e *ByHandError) Error() string { return e.Path + ": " + e.err.Error() }
+func (e *ByHandError) Unwrap() error { return e.err }
 
 // TakenError says that an entry of our name is another program's.
 type TakenError struct{ Starts string } // what it starts, or where that is
@@ -173,6 +196,15 @@ func (t Tool) Plan(p Place, w Wish) (changes []Change, err error) {
 		c, err := f.plan(p, w)
 		if err != nil && unasked {
 			continue
+		}
+		if _, broken := errors.AsType[*BrokenError](err); broken {
+			return nil, &ByHandError{c.Path, err}
+		}
+		if errors.Is(err, ErrUnknownText) && w.Drop {
+			return nil, &ByHandError{c.Path, fmt.Errorf("%w; take out by hand %s", err, f.format.ours())}
+		}
+		if errors.Is(err, ErrUnknownText) {
+			err = fmt.Errorf("%w; put the entry in by hand", err)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.Path, err)

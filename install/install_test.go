@@ -104,9 +104,41 @@ func TestRemarksOfTheNextTableStay(t *testing.T) {
 	}
 }
 
+// A file that its own program cannot read is not made longer: its line is named.
+func TestBrokenSettingsAreNamedByTheirLine(t *testing.T) {
+	for _, tt := range []struct {
+		format format
+		text   string
+		line   int
+	}{
+		{table{}, "[broken\n", 1},
+		{table{}, "a = 1\n\nb = nonsense\n", 3},
+		{table{}, "a = 1\na = 2\n", 2},
+		{table{}, "a = 1\nx = \"y\n", 2},
+		{table{}, "[a]\nb = 1\n[a]\nc = 1\n", 3},
+		{entry{"mcpServers", plainServer}, "{broken", 1},
+		{entry{"mcpServers", plainServer}, "no settings", 1},
+		{entry{"mcpServers", plainServer}, "{\n  \"a\": 1 // one\n  \"b\": 2\n}\n", 3},
+		{entry{"mcpServers", plainServer}, "\ufeff{\n  \"a\": 1,,\n}\n", 2},
+		{entry{"mcpServers", plainServer}, "{\n  \"a\": \"b\n}\n", 2},
+		{entry{"mcpServers", plainServer}, "{\n  \"a\": {\n  }\n\n", 3},
+		{entry{"mcpServers", plainServer}, "{\"a\":1}\n{\"b\":2}", 2},
+		{entry{"mcpServers", plainServer}, "{\n/* }", 2},
+		{claudeHooks{}, "{\n\"a\"", 2},
+	} {
+		_, _, errAdd := tt.format.add([]byte(tt.text), "cadre")
+		_, errDrop := tt.format.drop([]byte(tt.text), "cadre")
+		for _, err := range []error{errAdd, errDrop} {
+			if broken, ok := errors.AsType[*BrokenError](err); !ok || broken.Line != tt.line {
+				t.Errorf("%q: %v", tt.text, err)
+			}
+		}
+	}
+}
+
 func TestWhatIsNotUnderstoodIsLeftAlone(t *testing.T) {
 	for _, text := range []string{
-		"{ // a remark\n}", `[]`, `{"mcpServers": []}`, `{"mcpServers": null}`, `{"a":1} {"b":2}`, `{"a":`, `"x"`, "no settings", `{"mcpServers":{"x":1}`,
+		"{ // a remark\n}", "{\n/* \" */ \"a\": [1, 2,], // {\n}", `[]`, `{"mcpServers": []}`, `{"mcpServers": null}`, `"x"`,
 	} {
 		if got, _, err := (entry{"mcpServers", plainServer}).add([]byte(text), "cadre"); !errors.Is(err, ErrUnknownText) {
 			t.Errorf("%q became %q, %v", text, got, err)
@@ -114,7 +146,7 @@ func TestWhatIsNotUnderstoodIsLeftAlone(t *testing.T) {
 	}
 	for _, text := range []string{
 		"mcp_servers = { other = { command = \"y\" } }\n", "[mcp_servers]\ncadre = { command = \"y\" }\n", "mcp_servers.cadre.command = \"y\"\n",
-		"x = \"\"\"\n[mcp_servers.cadre]\n", "x = \"y\n", "\"mcp_servers\".cadre.command = \"y\"\n", "['mcp_servers']\ncadre = { command = \"y\" }\n",
+		"\"mcp_servers\".cadre.command = \"y\"\n", "['mcp_servers']\ncadre = { command = \"y\" }\n",
 	} {
 		if got, _, err := (table{}).add([]byte(text), "cadre"); !errors.Is(err, ErrUnknownText) {
 			t.Errorf("%q became %q, %v", text, got, err)

@@ -155,6 +155,8 @@ func (e entry) drop(text []byte, _ string) ([]byte, error) {
 	return unset(text, []string{e.key, name})
 }
 
+func (e entry) ours() string { return quote(name) + " under " + quote(e.key) }
+
 // object is where the parts of a JSON object are in a text.
 type object struct {
 	start, end int // of the braces
@@ -202,13 +204,13 @@ func scan(text []byte, at int) (object, error) {
 func root(text []byte) (object, error) {
 	at := bytes.IndexByte(text, '{')
 	if at < 0 || len(bytes.Trim(text[:at], "\xef\xbb\xbf \t\r\n")) > 0 {
-		return object{}, ErrUnknownText
+		return object{}, unread(text)
 	}
 	o, err := scan(text, at)
-	if err == nil && len(bytes.TrimSpace(text[o.end:])) > 0 {
-		err = ErrUnknownText
+	if err != nil || len(bytes.TrimSpace(text[o.end:])) > 0 {
+		return o, unread(text)
 	}
-	return o, err
+	return o, nil
 }
 
 // find gives the last member of a key: that is the one that counts.

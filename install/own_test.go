@@ -165,7 +165,7 @@ func TestAnEntryOfAnotherProgramIsNotReplaced(t *testing.T) {
 		{"gemini", ".gemini/settings.json", `{"mcpServers":{"cadre":null,"b":{}}}`, "nothing that is known"},
 		{"codex", ".codex/config.toml", "[mcp_servers.cadre]\nargs = ['-x', \"y\"]\ncommand = \"/opt/other\"\n\n[b]\nc = 1\n", "/opt/other -x y"},
 		{"codex", ".codex/config.toml", "[mcp_servers.cadre]\nurl = \"http://127.0.0.1:7333/mcp\"\n\n[b]\nc = 1\n", "http://127.0.0.1:7333/mcp"},
-		{"codex", ".codex/config.toml", "[mcp_servers.cadre]\ncommand = \"cadre\"\nargs = nonsense\n\n[b]\nc = 1\n", "cadre …"},
+		{"codex", ".codex/config.toml", "[mcp_servers.cadre]\ncommand = \"cadre\"\nargs = 5\n\n[b]\nc = 1\n", "cadre …"},
 		{"codex", ".codex/config.toml", "[mcp_servers.cadre.env]\nKEY = \"secret\"\n\n[b]\nc = 1\n", "nothing that is known"},
 	} {
 		p := place(t)

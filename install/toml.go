@@ -3,11 +3,14 @@ package install
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/BurntSushi/toml"
 )
 
 // table is a server in Codex's settings, which are TOML: a table of its own at the
@@ -71,6 +74,8 @@ func (table) drop(text []byte, _ string) ([]byte, error) {
 	return rest, err
 }
 
+func (table) ours() string { return "what is under mcp_servers." + name }
+
 // lineEnd is how the lines of a text end.
 func lineEnd(text []byte) string {
 	if i := bytes.IndexByte(text, '\n'); i > 0 && text[i-1] == '\r' {
@@ -88,6 +93,10 @@ type part struct {
 // cut takes the tables of our server out, each with the empty line before it, and says
 // where they are.
 func cut(text []byte) (rest []byte, found []part, err error) {
+	if wrong, ok := errors.AsType[toml.ParseError](toml.Unmarshal(text, &map[string]any{})); ok {
+		before := text[:min(wrong.Position.Start, len(text))] // where a line ends too soon, its own Line is the next
+		return nil, nil, &BrokenError{1 + bytes.Count(before, []byte("\n")), "TOML", wrong.Message}
+	}
 	plain, err := withoutStrings(text)
 	if err != nil {
 		return nil, nil, err
