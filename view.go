@@ -189,6 +189,7 @@ type MemberView struct {
 	AgentID string   `json:"agentId"`
 	Tasks   []TaskID `json:"tasks"` // what it works on, or is to do
 	Unread  int      `json:"unread"`
+	Deaf    bool     `json:"deaf,omitempty"`  // its client reads no mail now
 	Spent   *Spent   `json:"spent,omitempty"` // where its client's transcripts tell
 }
 
@@ -222,6 +223,28 @@ func (s Snap) viewMember(m *Member) (*MemberView, error) {
 		v.Member = working
 	}
 	var err error
+	if v.Deaf, err = s.deaf(m); err != nil {
+		return nil, err
+	}
+	if v.Deaf {
+		alone := v.Clone()
+		alone.Evidence += "; its client reads no mail before it has started a teammate"
+		v.Member = alone
+	}
 	v.Unread, err = s.Count(IndexUnread, prefixKey(m.Name))
 	return v, err
+}
+
+// deaf says whether the client of a team's lead reads no mail now. Newer clients, which
+// make a team for each session, do so only while they have a teammate of their own.
+func (s Snap) deaf(lead *Member) (bool, error) {
+	if lead.Role != RoleLead || lead.Backend != BackendClient || SessionTeam(lead.Session) != s.Scope() {
+		return false, nil
+	}
+	for m, err := range s.Members() {
+		if err != nil || m.Role != RoleLead && m.Backend == BackendClient && m.State != StateDeparted {
+			return false, err
+		}
+	}
+	return true, nil
 }

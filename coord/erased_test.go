@@ -2,6 +2,7 @@ package coord_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -58,6 +59,35 @@ func TestWhetherAnyoneIsAtWork(t *testing.T) {
 		got := must[*cadre.TeamView](t, s, &coord.TeamShow{}).Active
 		if got.Active != tt.active || !slices.Equal(got.Evidence, tt.evidence) {
 			t.Errorf("%s: active is %t, because %s", tt.name, got.Active, strings.Join(got.Evidence, "; "))
+		}
+	}
+}
+
+// The newer client's lead reads no mail while it has no teammate of its own.
+func TestALeadThatReadsNoMail(t *testing.T) {
+	d := newDesk(t)
+	const session = "0a1b2c3d-0000-4000-8000-000000000001"
+	lead := cadre.ForeignMember{Name: cadre.LeadName, Lead: true, JoinedAt: d.now.Wall}
+	bob := cadre.ForeignMember{Name: "bob", JoinedAt: d.now.Wall}
+	for n, tt := range []struct {
+		scope   cadre.Scope
+		members []cadre.ForeignMember
+		left    []string
+		deaf    bool
+	}{
+		{"session-0a1b2c3d", []cadre.ForeignMember{lead}, nil, true},
+		{"session-0a1b2c3d", []cadre.ForeignMember{lead, bob}, nil, false},
+		{"session-0a1b2c3d", []cadre.ForeignMember{lead}, []string{"bob"}, true},
+		{"docs", []cadre.ForeignMember{lead}, nil, false}, // one of the older client reads all the time
+	} {
+		c := cadre.Command{ID: cadre.CommandID(fmt.Sprint(n)), Actor: cadre.External, Door: "file", Verb: "intake", Now: d.now}
+		v := &cadre.Foreign{Team: &cadre.ForeignTeam{Name: string(tt.scope), CreatedAt: d.now.Wall, LeadSession: session, Members: tt.members, Left: tt.left}}
+		if _, err := d.Store.Update(t.Context(), tt.scope, c, func(s cadre.Snap) ([]cadre.Event, error) { return v.Decide(s, c) }); err != nil {
+			t.Fatal(err)
+		}
+		m := must[*cadre.MemberView](t, d.at("/x", nil, "scope="+string(tt.scope)), &coord.MemberShow{MemberShow: cadre.MemberShow{Name: cadre.LeadName}})
+		if m.Deaf != tt.deaf || strings.Contains(m.Evidence, "reads no mail") != tt.deaf {
+			t.Errorf("%d: deaf is %t, because it %s", n, m.Deaf, m.Evidence)
 		}
 	}
 }
