@@ -14,3 +14,9 @@ func links(info fs.FileInfo) uint64 {
 	}
 	return 1
 }
+
+// ownedBy says whether a file is a user's own; to the superuser all are.
+func ownedBy(info fs.FileInfo, user int) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return !ok || user == 0 || int(st.Uid) == user
+}

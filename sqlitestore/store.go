@@ -24,6 +24,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 
 	"cadre"
@@ -100,6 +101,10 @@ func Open(dir string, options ...Option) (*Store, error) {
 	if err != nil {
 		return nil, cadre.Fault(err, "ls -ld "+dir, "opening the state folder")
 	}
+	if err := private(root); err != nil {
+		root.Close()
+		return nil, err
+	}
 	s := &Store{dir: dir, root: root, migrations: migrations(), opening: make(chan struct{}, 1)}
 	s.ending, s.end = context.WithCancel(context.Background())
 	for _, o := range options {
@@ -111,6 +116,21 @@ func Open(dir string, options ...Option) (*Store, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// private refuses a folder that is not the caller's own: who owns it is the operator,
+// and what others can write to proves nothing.
+func private(root *os.Root) error {
+	info, err := root.Stat(".")
+	switch {
+	case err != nil:
+		return cadre.Fault(err, "ls -ld "+root.Name(), "looking at the state folder")
+	case !ownedBy(info, os.Geteuid()):
+		return cadre.Fault(nil, "export CADRE_STATE_DIR=/a/folder/of/your/own", "the state folder %s belongs to another user", root.Name())
+	case runtime.GOOS != "windows" && info.Mode().Perm()&0o002 != 0:
+		return cadre.Fault(nil, "chmod 700 "+root.Name(), "everybody can write to the state folder %s", root.Name())
+	}
+	return nil
 }
 
 // prepare makes the folder's own files, and refuses what could lead outside.
