@@ -55,7 +55,8 @@ func (in *intake) tasks(writes []ForeignTask) error {
 }
 
 // appear makes a task of a file that nobody knew, and brings back a removed one
-// whose file is there again.
+// whose file is there again. One that is called otherwise is another task: it has
+// nothing of the removed one but the number and what is on record under it.
 func (in *intake) appear(w *ForeignTask) error {
 	t, err := in.Task(w.ID)
 	if err != nil {
@@ -64,16 +65,19 @@ func (in *intake) appear(w *ForeignTask) error {
 	if t != nil && t.Status != Deleted {
 		return nil
 	}
-	if t != nil {
+	if t != nil && (w.Subject == nil || plain(*w.Subject) == t.Subject) {
 		in.wrote(t, w.By)
 		return in.restore(t)
 	}
-	t = &Task{ID: w.ID, Status: Pending, CreatedAt: in.now(), Author: w.By.Name}
-	if !t.ID.Numeric() {
-		t.flag(FlagID)
+	next := &Task{ID: w.ID, Status: Pending, CreatedAt: in.now(), Author: w.By.Name}
+	if !next.ID.Numeric() {
+		next.flag(FlagID)
 	}
-	in.wrote(t, w.By)
-	return in.putTask(nil, t)
+	if t != nil {
+		next.Fence = in.Head().Fence + 1
+	}
+	in.wrote(next, w.By)
+	return in.putTask(t, next)
 }
 
 // vanish takes in that a task's file is gone. Clients clear finished lists, so a

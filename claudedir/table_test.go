@@ -90,6 +90,13 @@ var cases = map[string]func(w *world){
 		w.clock = time.Time{}
 		w.foreign("1", "one", nil)
 	},
+	"writes another task under the number of a removed one": func(w *world) {
+		w.clock = time.Now().Add(-time.Minute)
+		w.second()
+		w.must(&cadre.TaskRemove{ID: "1", Unblock: true})
+		w.clock = time.Time{}
+		w.foreign("1", "other", nil)
+	},
 	"writes a status nobody knows":   func(w *world) { w.edit("1", map[string]any{"status": "paused"}) },
 	"writes open":                    func(w *world) { w.foreign("5", "five", map[string]any{"status": "open"}) },
 	"writes resolved":                func(w *world) { w.edit("1", map[string]any{"status": "resolved"}) },
