@@ -2,6 +2,7 @@ package coord
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,6 +46,16 @@ type Hooks struct {
 type HookCommand struct {
 	Command string
 	Timeout time.Duration
+	File    string // the settings that name it; none for one of the team's own
+}
+
+// silent is the reason of a hook that gave none itself, and what to type about it.
+func (h HookCommand) silent(format string, args ...any) (reason, hint string) {
+	from, hint := "the team itself", "cadre team show"
+	if h.File != "" {
+		from, hint = h.File, "$EDITOR "+h.File
+	}
+	return fmt.Sprintf("%s, which %s names, %s", h.Command, from, strings.TrimSpace(fmt.Sprintf(format, args...))), hint
 }
 
 func (h *Hooks) empty() bool { return h == nil || len(h.Commands) == 0 }
@@ -71,7 +82,7 @@ func (s *Session) allHooks(snap cadre.Snap) (*Hooks, error) {
 	for event, hooks := range team.Settings.Hooks {
 		own := slices.Clone(all.Commands[HookEvent(event)])
 		for _, h := range hooks {
-			own = append(own, HookCommand(h))
+			own = append(own, HookCommand{Command: h.Command, Timeout: h.Timeout})
 		}
 		all.Commands[HookEvent(event)] = own
 	}
@@ -132,7 +143,7 @@ func ParseHooks(data []byte, path string, env []string) (*Hooks, error) {
 				if c.Timeout > 0 {
 					limit = time.Duration(min(c.Timeout, maxHookTime.Seconds()) * float64(time.Second))
 				}
-				h.Commands[event] = append(h.Commands[event], HookCommand{c.Command, limit})
+				h.Commands[event] = append(h.Commands[event], HookCommand{c.Command, limit, path})
 			}
 		}
 	}
@@ -198,12 +209,12 @@ func (s *Session) pass(ctx context.Context, g gated, hooks *Hooks, agreed map[ga
 		return nil
 	}
 	for _, hook := range hooks.Commands[g.event] {
-		reason, err := s.runHook(ctx, hook, hooks.Env, g)
+		reason, hint, err := s.runHook(ctx, hook, hooks.Env, g)
 		if err != nil {
 			return err
 		}
 		if reason != "" {
-			return s.refused(ctx, g, reason)
+			return s.refused(ctx, g, reason, hint)
 		}
 	}
 	agreed[g.gate] = true
@@ -211,11 +222,12 @@ func (s *Session) pass(ctx context.Context, g gated, hooks *Hooks, agreed map[ga
 }
 
 // refused records a refused completion and tells the caller the reason.
-func (s *Session) refused(ctx context.Context, g gated, reason string) error {
+func (s *Session) refused(ctx context.Context, g gated, reason, hint string) error {
 	if g.event != TaskCompleted {
-		return cadre.Refuse(cadre.RuleGate, "", "the %s hook refused: %s", g.event, reason)
+		return cadre.Refuse(cadre.RuleGate, hint, "the %s hook refused: %s", g.event, reason)
 	}
-	err := cadre.Refuse(cadre.RuleGate, "cadre task show "+string(g.after.ID), "the %s hook refused %s: %s", g.event, g.object, reason)
+	hint = cmp.Or(hint, "cadre task show "+string(g.after.ID))
+	err := cadre.Refuse(cadre.RuleGate, hint, "the %s hook refused %s: %s", g.event, g.object, reason)
 	c := s.command("task.refused")
 	c.Actor = cadre.Self
 	v := &cadre.TaskRefused{ID: g.after.ID, Reason: reason}
@@ -223,7 +235,7 @@ func (s *Session) refused(ctx context.Context, g gated, reason string) error {
 		return errors.Join(err, uerr)
 	}
 	if g.before.Refusals+1 >= g.before.MostAttempts() {
-		return cadre.Refuse(cadre.RulePerson, fmt.Sprintf("cadre task show %s", g.after.ID),
+		return cadre.Refuse(cadre.RulePerson, hint,
 			"the %s hook refused %s, which has no attempt left and needs a person now: %s", g.event, g.object, reason)
 	}
 	return err
@@ -262,15 +274,16 @@ const (
 	notFound      = 127
 )
 
-// runHook asks one hook; a reason means no.
-func (s *Session) runHook(ctx context.Context, hook HookCommand, env []string, g gated) (reason string, err error) {
+// runHook asks one hook; a reason means no. A hint is what to type where the hook itself
+// is at fault.
+func (s *Session) runHook(ctx context.Context, hook HookCommand, env []string, g gated) (reason, hint string, err error) {
 	told := hookInput{SessionID: s.Actor.Session, CWD: s.CWD, Event: g.event, Team: string(s.Scope), Teammate: g.member}
 	if t := g.after; t != nil {
 		told.TaskID, told.Subject, told.Description, told.Teammate, told.Task = string(t.ID), t.Subject, t.Description, t.Owner, t
 	}
 	input, err := json.Marshal(told)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	limited, cancel := context.WithTimeout(ctx, hook.Timeout)
 	defer cancel()
@@ -280,25 +293,27 @@ func (s *Session) runHook(ctx context.Context, hook HookCommand, env []string, g
 	cmd.WaitDelay = time.Second
 	err = cmd.Run()
 	if limited.Err() != nil && ctx.Err() == nil {
-		return fmt.Sprintf("%s did not answer within %s", hook.Command, hook.Timeout), nil
+		reason, hint = hook.silent("did not answer within %s", hook.Timeout)
+		return reason, hint, nil
 	}
 	if ctx.Err() != nil {
-		return "", ctx.Err()
+		return "", "", ctx.Err()
 	}
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	switch {
 	case err == nil, errors.Is(err, exec.ErrWaitDelay):
-		return "", nil
+		return "", "", nil
 	case !ok, exit.ExitCode() == notExecutable, exit.ExitCode() == notFound:
-		return strings.TrimSpace(fmt.Sprintf("%s could not be started: %v\n%s", hook.Command, err, stderr.String())), nil
+		reason, hint = hook.silent("could not be started: %v\n%s", err, stderr.String())
+		return reason, hint, nil
 	case exit.ExitCode() == 2:
 		if reason = strings.TrimSpace(stderr.String()); reason == "" {
-			reason = hook.Command + " gave no reason"
+			reason, hint = hook.silent("gave no reason")
 		}
-		return reason, nil
+		return reason, hint, nil
 	}
 	s.warn("the %s hook %q failed (%v), which refuses nothing: %s", g.event, hook.Command, err, strings.TrimSpace(stderr.String()))
-	return "", nil
+	return "", "", nil
 }
 
 func (c *Coord) warn(format string, args ...any) {

@@ -58,7 +58,7 @@ func TestNoFolderLeadsAroundAHook(t *testing.T) {
 	if err := os.Remove(filepath.Join(own, "check")); err != nil {
 		t.Fatal(err)
 	}
-	if e := refused(t, cadre.RuleGate, ann, &cadre.TaskDone{ID: "1"}); !strings.Contains(e.Message, "could not be started") {
+	if e := refused(t, cadre.RuleGate, ann, &cadre.TaskDone{ID: "1"}); !strings.Contains(e.Message, "./check, which the team itself names, could not be started") || e.Hint != "cadre team show" {
 		t.Errorf("%v", e)
 	}
 }
