@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 
@@ -29,7 +30,10 @@ func (p *program) mcpCommand() *cobra.Command {
 			if err := p.checkOptions(); err != nil {
 				return err
 			}
-			return p.mcp(cmd.Context(), f)
+			if err := p.mcp(cmd.Context(), f); !errors.Is(err, context.Canceled) {
+				return err
+			}
+			return nil // an interrupt is how it ends
 		},
 	}
 	flags := cmd.Flags()

@@ -224,27 +224,38 @@ func TestNothingIsCutWithoutATerminal(t *testing.T) {
 	}
 }
 
-func TestWatchEndsCleanlyOnInterrupt(t *testing.T) {
+// What runs until it is interrupted says nothing when it is.
+func TestWhatNeverEndsEndsCleanlyOnInterrupt(t *testing.T) {
 	w := newTerminal(t)
 	w.must("task", "add", "one")
-	cmd := w.command("watch", "--since", "0", "--jsonl")
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	first := make([]byte, 8)
-	if _, err := out.Read(first); err != nil || !bytes.HasPrefix(first, []byte(`{"seq":`)) {
-		t.Fatalf("read %q, %v", first, err)
-	}
-	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
-	var rest bytes.Buffer
-	rest.ReadFrom(out) // until it ends
-	if err := cmd.Wait(); err != nil {
-		t.Errorf("watch ended with %v", err)
+	for _, tt := range []struct {
+		first string
+		args  []string
+	}{
+		{`{"seq":`, []string{"watch", "--since", "0", "--jsonl"}},
+		{`http://`, []string{"mcp", "--listen", "127.0.0.1:0"}},
+	} {
+		cmd := w.command(tt.args...)
+		var said bytes.Buffer
+		cmd.Stderr = &said
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		first := make([]byte, 8)
+		if _, err := out.Read(first); err != nil || !bytes.HasPrefix(first, []byte(tt.first)) {
+			t.Fatalf("read %q, %v", first, err)
+		}
+		if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+		var rest bytes.Buffer
+		rest.ReadFrom(out) // until it ends
+		if err := cmd.Wait(); err != nil || said.Len() > 0 {
+			t.Errorf("%s ended with %v, and said %s", tt.args[0], err, &said)
+		}
 	}
 }

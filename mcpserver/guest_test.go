@@ -135,7 +135,9 @@ func TestAGuestThatIsAskedToEndLeaves(t *testing.T) {
 	if err := guest.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	_ = guest.cmd.Wait() // however it says that it was interrupted
+	if err := guest.cmd.Wait(); err != nil {
+		t.Errorf("interrupted, its server ended with %v", err)
+	}
 	if got := w.task("docs", "1"); got.Owner != "" || got.Status != "pending" {
 		t.Errorf("the task is %+v", got)
 	}
