@@ -234,6 +234,22 @@ func TestImportExport(t *testing.T) {
 	}
 }
 
+func TestImportTakesEdgesFromBothSides(t *testing.T) {
+	w := newTeam(t)
+	exists := w.add("exists")
+	w.must(operator, &TaskImport{Lines: []ImportLine{
+		{ID: "a", Subject: "a", Blocks: []LineRef{"@2", "c"}},
+		{Subject: "b", BlockedBy: []LineRef{"a"}},
+		{ID: "c", Subject: "c", Blocks: []LineRef{"@2"}},
+	}})
+	wantIDs(t, w.task("3").BlockedBy, "2", "4")
+	wantIDs(t, w.task("4").BlockedBy, "2")
+	w.refused(RuleCycle, operator, &TaskImport{Lines: []ImportLine{{Subject: "a", Blocks: []LineRef{"@2"}}, {Subject: "b", Blocks: []LineRef{"@1"}}}})
+	w.refused(RuleCycle, operator, &TaskImport{Lines: []ImportLine{{Subject: "a", Blocks: []LineRef{"@1"}}}})
+	w.refused(RuleTaskMissing, operator, &TaskImport{Lines: []ImportLine{{Subject: "a", Blocks: []LineRef{"77"}}}})
+	w.refused(RuleValue, operator, &TaskImport{Lines: []ImportLine{{Subject: "a", Blocks: []LineRef{LineRef(exists)}}}})
+}
+
 func TestImportIsAllOrNothing(t *testing.T) {
 	for name, tt := range map[string]struct {
 		rule  Rule

@@ -10,7 +10,7 @@ import (
 )
 
 // ImportLine is one task of an import, with the names of the task's JSON; only
-// the subject is required. An entry of BlockedBy or References, and Parent, is "@N",
+// the subject is required. An entry of Blocks, BlockedBy or References, and Parent, is "@N",
 // the N-th line of the same import; or the id that a line has there; or else the id
 // of a task that exists. What is made gets an id of its own, whatever the line's is.
 // A line with a key that a task of the list has already makes no task: it means that
@@ -23,6 +23,7 @@ type ImportLine struct {
 	ActiveForm  string                     `json:"activeForm,omitempty"`
 	Owner       string                     `json:"owner,omitempty"`
 	Status      string                     `json:"status,omitempty"`
+	Blocks      []LineRef                  `json:"blocks,omitempty"`
 	BlockedBy   []LineRef                  `json:"blockedBy,omitempty"`
 	References  []LineRef                  `json:"references,omitempty"`
 	Metadata    map[string]json.RawMessage `json:"metadata,omitempty"`
@@ -94,6 +95,11 @@ func (v *TaskImport) Decide(s Snap, c Command) ([]Event, error) {
 	batch.tasks = make([]*Task, len(batch.lines))
 	for i := range batch.lines {
 		if err := batch.make(i); err != nil {
+			return nil, onLine(batch.at[i], err)
+		}
+	}
+	for i := range batch.lines {
+		if err := batch.block(i); err != nil {
 			return nil, onLine(batch.at[i], err)
 		}
 	}
@@ -282,6 +288,28 @@ func (b *importBatch) setStatus(t *Task, status string) error {
 		t.StartedAt, t.CompletedAt = &now, &now
 	}
 	b.states = b.states || st != Pending
+	return nil
+}
+
+// block adds the edges that a line names from their other side.
+func (b *importBatch) block(i int) error {
+	for _, ref := range b.lines[i].Blocks {
+		id, err := b.resolve(i, ref)
+		if err != nil {
+			return err
+		}
+		n, ok := id.number()
+		if !ok || n < b.first {
+			return refuse(RuleValue, "task %s is there already: an import makes only its own tasks wait", id).hint("cadre task block %s --by ID", id)
+		}
+		t := b.tasks[n-b.first]
+		if slices.Contains(t.BlockedBy, b.tasks[i].ID) {
+			continue
+		}
+		if t.BlockedBy = append(t.BlockedBy, b.tasks[i].ID); len(t.BlockedBy) > MaxBlockers {
+			return refuse(RuleLimit, "a task has to do with %d others at most", MaxBlockers)
+		}
+	}
 	return nil
 }
 

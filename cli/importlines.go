@@ -5,6 +5,10 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
 
 	"cadre"
 )
@@ -30,6 +34,7 @@ type lineReader struct {
 	escaped bool   // after a backslash in it
 	isKey   bool   // the string, or the next one, is a key of the outermost object
 	skip    bool   // in the value that is left out
+	odd     string // a key that is none of a task's, and nearly one
 }
 
 func newLineReader(in io.Reader, limit int) *lineReader {
@@ -77,6 +82,9 @@ func (r *lineReader) take(c byte) {
 	case ':':
 		if r.depth == 1 && r.isKey {
 			r.isKey = false
+			if r.odd == "" && misspelt(string(r.key)) != "" {
+				r.odd = string(r.key)
+			}
 			if string(r.key) == "history" {
 				r.line = append(r.line, ":null"...)
 				r.skip = true
@@ -105,4 +113,30 @@ func (r *lineReader) keep(c byte) {
 	if !r.skip {
 		r.line = append(r.line, c)
 	}
+}
+
+// taskNames are the names that a line may have: those that an import reads, and those
+// of a task's JSON that it has no use for.
+var taskNames = sync.OnceValue(func() []string {
+	var names []string
+	for _, t := range []reflect.Type{reflect.TypeFor[cadre.ExportLine](), reflect.TypeFor[cadre.TaskView]()} {
+		for _, f := range reflect.VisibleFields(t) {
+			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+})
+
+// misspelt gives the name that a key was most likely meant to be, empty for one that is
+// right, or that has nothing to do with a task. What it says would be lost.
+func misspelt(key string) string {
+	if len(key) < 4 || slices.Contains(taskNames(), key) { // mostly
+		return ""
+	}
+	if slices.ContainsFunc(taskNames(), func(name string) bool { return strings.EqualFold(name, key) }) {
+		return ""
+	}
+	return nearest(key, taskNames())
 }

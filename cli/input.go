@@ -93,6 +93,9 @@ func readImport(in io.Reader, limit int) ([]cadre.ImportLine, error) {
 		if err := json.Unmarshal(data, &l); err != nil {
 			return nil, usage(hint, "line %d: %s", n, jsonProblem(err))
 		}
+		if reader.odd != "" {
+			return nil, usage(hint, "line %d: a task has no field %q: did you mean %s?", n, reader.odd, misspelt(reader.odd))
+		}
 		lines = append(lines, l)
 	}
 }

@@ -13,6 +13,9 @@ func TestReadImport(t *testing.T) {
 	if err != nil || len(lines) != 2 || lines[1].Priority != "5" {
 		t.Fatalf("readImport() = %+v, %v", lines, err)
 	}
+	if _, err := readImport(strings.NewReader(`{"Subject":"a","unknown":1,"estimate":4,"state":"ready","metadata":{"blocked_by":1}}`), maxImportLine); err != nil {
+		t.Errorf("names that are no mistake: %v", err)
+	}
 }
 
 func TestReadImportNamesTheLine(t *testing.T) {
@@ -24,6 +27,8 @@ func TestReadImportNamesTheLine(t *testing.T) {
 		{"[]\n", "line 1 is not a JSON object"},
 		{"{\"subject\":\"a\"}\n{", "line 2: not valid JSON"},
 		{"{\"subject\":\"a\"}{}", "line 1: not valid JSON"},
+		{"{\"subject\":\"a\",\"blocked_by\":[\"@1\"]}", `line 1: a task has no field "blocked_by": did you mean blockedBy?`},
+		{"{\"subject\":\"a\",\"ower\":\"ann\",\"history\":[]}", `"ower": did you mean owner?`},
 		{"{\"subject\":5}", `line 1: "subject" cannot be a number`},
 		{"{\"subject\":\"a\"}\n\n{\"subject\":\"b\"}", "line 2 is empty"},
 		{"{\"subject\":\"\xff\"}", "line 1 is not valid UTF-8"},
