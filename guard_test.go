@@ -222,18 +222,26 @@ func TestOrderOfRefusals(t *testing.T) {
 	id := w.add("work")
 	w.must(as("ann"), &TaskStart{ID: id})
 	text, bad, running, completed := "x", "someday", "in_progress", "completed"
+	long := strings.Repeat("x", MaxMetadata+1)
 	stranger := Actor{Kind: ActorMember, Name: "ann", Scope: "elsewhere", Proof: ProofToken}
+	remote := Actor{Kind: ActorMember, Name: "ann", Scope: w.state.Name, Proof: ProofToken}
 	for name, tt := range map[string]struct {
 		rule Rule
 		who  Actor
 		verb Change
 	}{
-		"reading before usage":      {RuleRead, stranger, &TaskBlock{ID: id}},
-		"usage before not found":    {RuleValue, operator, &TaskUpdate{ID: "77", Status: &bad}},
-		"usage before not found 2":  {RuleValue, operator, &TaskComment{ID: "77"}},
-		"nothing to change":         {RuleValue, operator, &TaskUpdate{ID: id}},
-		"not found before conflict": {RuleTaskMissing, operator, &TaskUpdate{ID: id, AddBlocked: []TaskID{"77"}, Subject: &text, IfVersion: 99}},
-		"conflict before rights":    {RuleOwned, as("ben"), &TaskUpdate{ID: id, Status: &running, ActiveForm: &text}},
+		"reading before usage":       {RuleRead, stranger, &TaskBlock{ID: id}},
+		"usage before not found":     {RuleValue, operator, &TaskUpdate{ID: "77", Status: &bad}},
+		"usage before not found 2":   {RuleValue, operator, &TaskComment{ID: "77"}},
+		"usage before not found 3":   {RuleLimit, operator, &TaskUpdate{ID: "77", Run: &long}},
+		"usage before rights":        {RuleValue, remote, &TaskAdd{Subject: "x", Run: "true", Priority: "soon"}},
+		"not found before rights":    {RuleTaskMissing, remote, &TaskAdd{Subject: "x", Run: "true", BlockedBy: []TaskID{"77"}}},
+		"not found before rights 2":  {RuleTaskMissing, remote, &TaskImport{Lines: []ImportLine{{Subject: "x", Run: "true", BlockedBy: []LineRef{"77"}}}}},
+		"rights after all":           {RuleLead, remote, &TaskAdd{Subject: "x", Run: "true"}},
+		"rights after all, in a row": {RuleLead, remote, &TaskImport{Lines: []ImportLine{{Subject: "x", Run: "true"}}}},
+		"nothing to change":          {RuleValue, operator, &TaskUpdate{ID: id}},
+		"not found before conflict":  {RuleTaskMissing, operator, &TaskUpdate{ID: id, AddBlocked: []TaskID{"77"}, Subject: &text, IfVersion: 99}},
+		"conflict before rights":     {RuleOwned, as("ben"), &TaskUpdate{ID: id, Status: &running, ActiveForm: &text}},
 		"blocked before rights": {RuleWaits, as("ben"), func() Change {
 			blocked := w.add("blocked", id)
 			w.must(operator, &TaskUpdate{ID: blocked, Owner: &[]string{"ann"}[0]})

@@ -219,13 +219,12 @@ func (d *draft) needLead(what string) error {
 	return nil
 }
 
-// mayRun looks at a command that a task is given. It refuses one of somebody who came
-// with nothing but a member's token: it may be far away, and is not trusted with the
-// machine that would run it.
+// checkRun looks at a command that a task is given.
+func checkRun(command string) error { return checkText("run command", command, MaxMetadata) }
+
+// mayRun refuses a task's command of somebody who came with nothing but a member's
+// token: it may be far away, and is not trusted with the machine that would run it.
 func (d *draft) mayRun(command string) error {
-	if err := checkText("run command", command, MaxMetadata); err != nil {
-		return err
-	}
 	if a := d.cmd.Actor; command != "" && a.Kind == ActorMember && a.Proof == ProofToken && a.By == "" && d.rights < leads {
 		return refuse(RuleLead, "only the lead, the operator or somebody on this machine may give a task a command to run").hint(`cadre msg send team-lead "please run …"`)
 	}

@@ -75,7 +75,7 @@ func (v *TaskAdd) Decide(s Snap, c Command) ([]Event, error) {
 			return nil, err
 		}
 	}
-	if err := d.mayCreate(); err != nil {
+	if err := firstRefusal(d.mayCreate(), d.mayRun(v.Run)); err != nil {
 		return nil, err
 	}
 	if err := d.putTask(nil, t); err != nil {
@@ -102,7 +102,7 @@ func (v *TaskAdd) check(d *draft) (*Task, error) {
 	if err := checkText("active form", v.ActiveForm, MaxMetadata); err != nil {
 		return nil, err
 	}
-	if err := firstRefusal(d.mayRun(v.Run), checkAttempts(v.MaxAttempts), d.mayMark(v.Metadata)); err != nil {
+	if err := firstRefusal(checkRun(v.Run), checkAttempts(v.MaxAttempts), d.mayMark(v.Metadata)); err != nil {
 		return nil, err
 	}
 	var err error

@@ -114,6 +114,11 @@ func (v *TaskImport) Decide(s Snap, c Command) ([]Event, error) {
 			return nil, err
 		}
 	}
+	for i, line := range batch.lines {
+		if err := d.mayRun(line.Run); err != nil {
+			return nil, onLine(batch.at[i], err)
+		}
+	}
 	for i := range batch.tasks {
 		if err := batch.put(i); err != nil {
 			return nil, onLine(batch.at[i], err)

@@ -106,6 +106,9 @@ func (v *TaskUpdate) apply(t *Task) (err error) {
 		}
 	}
 	if v.Run != nil && *v.Run != t.Run {
+		if err := checkRun(*v.Run); err != nil {
+			return err
+		}
 		if t.Run = *v.Run; t.Plan != nil {
 			t.Plan = t.Plan.shut() // another command was not approved
 		}
