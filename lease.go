@@ -323,6 +323,22 @@ func (d *draft) closeAsks(id TaskID, why string) error {
 	return nil
 }
 
+// answerByStarting ends the wait of a task for a person: whoever may start it then is one, or
+// speaks for one. When it fails once more it waits again.
+func (d *draft) answerByStarting(t *Task) error {
+	if !t.has(FlagPerson) {
+		return nil
+	}
+	t.unflag(FlagPerson)
+	open, err := collect(scan[*Ask](d.Snap, IndexTaskAsk, prefixKey(string(t.ID)), ""))
+	for _, a := range open {
+		if a.Kind == AskPerson {
+			d.put(a, a.void("somebody started the task"))
+		}
+	}
+	return err
+}
+
 // void is the ask, worth nothing any more.
 func (a *Ask) void(why string) *Ask {
 	next := a.Clone()

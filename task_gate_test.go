@@ -1,6 +1,9 @@
 package cadre
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 func TestAGateThatATaskGetsLater(t *testing.T) {
 	w := newTeam(t, "ann", "ben")
@@ -21,4 +24,31 @@ func TestAGateThatATaskGetsLater(t *testing.T) {
 	}
 	w.must(operator, &TaskGate{ID: own})
 	w.must(as("ann"), &TaskStart{ID: own})
+}
+
+// TestWhoeverStartsATaskThatNeedsAPersonIsOne: it runs then and waits for nobody, until
+// it fails again.
+func TestWhoeverStartsATaskThatNeedsAPersonIsOne(t *testing.T) {
+	for name, start := range map[string]func(TaskID) Change{
+		"itself":      func(id TaskID) Change { return &TaskStart{ID: id, Lease: time.Hour} },
+		"for another": func(id TaskID) Change { return &TaskUpdate{ID: id, Owner: new("ann"), Status: new(string(InProgress))} },
+	} {
+		w := newTeam(t, "ann")
+		id := w.must(as("ann"), &TaskAdd{Subject: "work", MaxAttempts: 1}).(*Added).ID
+		w.must(as("ann"), &TaskRefused{ID: id, Reason: "tests fail"})
+		question := w.must(as("ann"), &AskFor{Kind: AskQuestion, Task: id, Text: "which?"}).(*Ask).ID
+		w.must(operator, start(id))
+		if got := w.task(id); got.has(FlagPerson) || got.Status != InProgress {
+			t.Errorf("%s: it is %+v", name, got)
+		}
+		asks := w.look(operator, &AskList{}).([]*Ask)
+		if len(asks) != 1 || asks[0].ID != question {
+			t.Errorf("%s: %v wait for an answer", name, asks)
+		}
+		w.must(as("ann"), &TaskRefused{ID: id, Reason: "tests fail"})
+		if got, asks := w.task(id), w.look(operator, &AskList{}).([]*Ask); !got.has(FlagPerson) || len(asks) != 2 {
+			t.Errorf("%s: refused again it is %+v with %v", name, got, asks)
+		}
+		w.check()
+	}
 }

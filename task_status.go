@@ -136,6 +136,9 @@ func (d *draft) start(t *Task, force bool, lease time.Duration) (*Task, error) {
 		return nil, err
 	}
 	next := t.Clone()
+	if err := d.answerByStarting(next); err != nil {
+		return nil, err
+	}
 	next.Status = InProgress
 	now := d.now()
 	next.StartedAt = &now
@@ -158,6 +161,9 @@ func (d *draft) startFor(t *Task, force bool) error {
 		return err
 	}
 	next := t.Clone()
+	if err := d.answerByStarting(next); err != nil {
+		return err
+	}
 	now := d.now()
 	next.Status, next.StartedAt = InProgress, &now
 	if force && t.OpenBlockers > 0 {
