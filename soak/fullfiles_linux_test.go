@@ -22,8 +22,7 @@ func TestSoakFullFolder(t *testing.T) {
 	}
 	err := syscall.Mount("cadre-soak", m.claude(), "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, "size=2m,mode=0700")
 	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EACCES) {
-		t.Logf("no right to mount a file system here (%v): writes fail for want of space in TestSoakFileFaults alone", err)
-		return
+		t.Skipf("no right to mount a file system here (%v): writes fail for want of space in TestSoakFileFaults alone", err)
 	}
 	if err != nil {
 		t.Fatal(err)
