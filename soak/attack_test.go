@@ -122,6 +122,13 @@ func TestSoakRewrittenChain(t *testing.T) {
 	if found := m.findings("--anchors", kept); !names(found, []string{"docs: event 11 is not the event that the anchor in " + kept}) {
 		t.Errorf("the kept anchor must give it away at the earlier event: %q", found)
 	}
+	next := m.copyOf(filepath.Join(t.TempDir(), "next"))
+	if r := next.run("task", "add", "the next command", "--scope", "docs"); r.code != 0 || !strings.Contains(r.err, "the log was changed behind Cadre's back at event 12") {
+		t.Errorf("the next command must say so: %s", r)
+	}
+	if log := next.must("log", "--limit", "0", "--scope", "docs"); strings.Count(log, "log.open") != 3 { // the opening, the new epoch, its mail to the lead
+		t.Errorf("the next command must open a new epoch:\n%s", log)
+	}
 	if err := os.RemoveAll(filepath.Join(m.state, "heads")); err != nil {
 		t.Fatal(err)
 	}
