@@ -32,17 +32,21 @@ func (v *Undo) Decide(s Snap, c Command) ([]Event, error) {
 	return d.finish()
 }
 
-// mayUndo: everyone their own; the lead and the operator all. A session that
-// leads still takes back only its own.
+// mayUndo: everyone their own; the lead and the operator all. A session or a guest
+// that leads still takes back only its own.
 func (d *draft) mayUndo(e Event) error {
 	a, by := d.cmd.Actor, e.Actor
 	if a.Kind == by.Kind && a.Name == by.Name && a.Session == by.Session && d.rights >= works {
 		return nil
 	}
-	if d.rights >= leads && a.Kind != ActorSession {
+	if d.rights >= leads && a.Kind != ActorSession && a.Kind != ActorGuest {
 		return nil
 	}
-	return refuse(RuleAuthor, "event %d is by %s: only %s or the operator may undo it", e.Seq, by, by).hint("cadre log")
+	who := by.String() + " or the operator"
+	if by.Kind == ActorOperator {
+		who = "the operator"
+	}
+	return refuse(RuleAuthor, "event %d is by %s: only %s may undo it", e.Seq, by, who).hint("cadre log")
 }
 
 // undo takes back one event.

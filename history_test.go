@@ -88,6 +88,22 @@ func TestWhoMayUndo(t *testing.T) {
 	w.refused(RuleMissing, operator, &Undo{})
 }
 
+// TestAnAgentThatLeadsTakesBackOnlyItsOwn, whether its shell says which session it is or not.
+func TestAnAgentThatLeadsTakesBackOnlyItsOwn(t *testing.T) {
+	founder := guest("codex", "c1")
+	founder.Role = RoleLead
+	for _, lead := range []Actor{session("s1"), founder} {
+		w := newWorld(t, "docs")
+		w.must(lead, &TeamCreate{Name: "docs"})
+		w.must(operator, &TaskAdd{Subject: "the operator's"})
+		if e := w.refused(RuleAuthor, lead, &Undo{Events: w.last()}); !strings.HasSuffix(e.Message, "only the operator may undo it") {
+			t.Errorf("%s was told: %s", lead, e.Message)
+		}
+		w.must(lead, &TaskAdd{Subject: "its own"})
+		w.must(lead, &Undo{Events: w.last()})
+	}
+}
+
 func TestBlame(t *testing.T) {
 	w := newTeam(t, "ann")
 	id := w.add("a")
