@@ -1,6 +1,7 @@
 package cadre
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -184,6 +185,16 @@ func TestANewSupervisorTakesOver(t *testing.T) {
 	if got := w.task(id); got.Status != Pending || got.Owner != "ann" || got.Attempts != 0 || got.Lease != nil {
 		t.Errorf("%+v", got)
 	}
+	const waits = "ann is starting: waits for a supervisor"
+	if got := w.look(operator, &TeamShow{}).(*TeamView).Active; got.Active || !slices.Contains(got.Evidence, waits) {
+		t.Errorf("at work is %t, because %q", got.Active, got.Evidence)
+	}
+	w.must(Self, &MemberStarted{Name: "ann", Process: processOf(9)})
+	w.must(as("ann"), &TaskStart{ID: id, Lease: time.Minute})
+	if got := w.look(operator, &TeamShow{}).(*TeamView).Active; !got.Active {
+		t.Errorf("nobody is at work, because %q", got.Evidence)
+	}
+	w.must(operator, &MembersRecover{})
 	w.refused(RuleFence, as("ann"), &TaskDone{ID: id, Fence: fence})
 	if again := w.must(operator, &MembersRecover{}).([]*Member); len(again) != 0 {
 		t.Errorf("started again twice: %v", again)

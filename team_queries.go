@@ -39,16 +39,20 @@ func (a *Activity) Note(format string, args ...any) {
 
 // Judge says who is at work, by the signs of life that the log has: the members'
 // states. Whoever has been silent for so long is not counted, whatever the log says: a
-// client that died tells nobody.
+// client that died tells nobody. Nor is one that a supervisor has yet to start.
 func (v *TeamView) Judge(silent map[string]time.Duration) {
 	v.Active = &Activity{Evidence: []string{}}
 	for _, m := range v.Members {
 		switch m.State {
 		case StateStarting, StateWorking, StateWaiting, StateRateLimited:
 			says := fmt.Sprintf("%s is %s: %s", m.Name, m.State, m.Evidence)
-			if d, ok := silent[m.Name]; ok {
+			d, ok := silent[m.Name]
+			switch {
+			case ok:
 				v.Active.Evidence = append(v.Active.Evidence, fmt.Sprintf("%s, and has written nothing to its transcript for %s", says, d.Round(time.Minute)))
-			} else {
+			case m.State == StateStarting && m.Backend.Supervised() && m.Process == nil: // and may be for ever
+				v.Active.Evidence = append(v.Active.Evidence, says)
+			default:
 				v.Active.Note("%s", says)
 			}
 		}
