@@ -102,6 +102,7 @@ func (p *program) perform(ctx context.Context, name string, form any) error {
 			return err
 		}
 	}
+	p.verb = verb
 	if v, ok := verb.(*coord.Backup); ok && !filepath.IsAbs(v.Path) {
 		v.Path = filepath.Join(p.cwd, v.Path)
 	}

@@ -91,6 +91,10 @@ func (pg *page) graph(g *cadre.Graph) {
 		return
 	}
 	if len(g.Tasks) == 0 {
+		if v, ok := pg.verb.(*cadre.TaskGraph); ok && v.All {
+			pg.talk("no tasks in %s\n  try: %s", pg.scope, pg.here(`cadre task add "what is to be done"`))
+			return
+		}
 		pg.talk("no open tasks in %s\n  try: %s", pg.scope, pg.here("cadre task graph --all"))
 		return
 	}

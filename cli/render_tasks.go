@@ -10,7 +10,11 @@ import (
 // taskList prints tasks in a table, each under its parent.
 func (pg *page) taskList(tasks []*cadre.TaskView) {
 	if len(tasks) == 0 {
-		pg.talk("no tasks to show in %s\n  try: %s, or %s", pg.scope, pg.here("cadre task list --all"), pg.here(`cadre task add "what is to be done"`))
+		next := pg.here(`cadre task add "what is to be done"`)
+		if v, ok := pg.verb.(*cadre.TaskList); !ok || !v.All {
+			next = pg.here("cadre task list --all") + ", or " + next
+		}
+		pg.talk("no tasks to show in %s\n  try: %s", pg.scope, next)
 		return
 	}
 	t := newTable(">ID", "STATE", "OWNER", "PRIO", "WAITS FOR", "FLAGS", ">AGE", "SUBJECT")

@@ -74,6 +74,7 @@ type program struct {
 	runtime  coord.Runtime
 	borrowed string       // a folder that goes away with the program
 	host     string       // what this machine is called in the record; its own name without
+	verb     any          // what is carried out
 	said     *transcripts // nil where Claude Code's files are left alone
 }
 
