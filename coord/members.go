@@ -51,6 +51,24 @@ func (s *Session) runtime() (Runtime, error) {
 	return s.Runtime, nil
 }
 
+// cannot refuses what a backend cannot honour, and says what it could: the shortest
+// command that has nothing of it.
+func (v *MemberSpawn) cannot(no []string) error {
+	hint := "cadre member spawn " + v.Name + " --backend " + string(v.Backend)
+	if v.Backend == cadre.BackendCommand {
+		hint += " --run 'PROGRAM {prompt}'"
+	}
+	for _, reason := range no {
+		switch field, _, _ := strings.Cut(reason, ":"); field {
+		case "backend":
+			hint = "cadre member spawn --help"
+		case "cwd":
+			hint += " --cwd FOLDER"
+		}
+	}
+	return cadre.Refuse(cadre.RuleValue, hint, "%s cannot be spawned (%s)", v.Name, strings.Join(no, "; "))
+}
+
 // MemberSpawn makes a member that Cadre runs, and waits until it does.
 type MemberSpawn struct{ cadre.MemberSpawn }
 
@@ -68,7 +86,7 @@ func (v *MemberSpawn) Run(ctx context.Context, s *Session) (any, error) {
 		Name: v.Name, Backend: v.Backend, Run: v.MemberSpawn.Run, Prompt: v.Prompt, Model: v.Model, Mode: v.Mode, AgentType: v.AgentType, PlanMode: v.PlanMode, CWD: v.Folder,
 	}
 	if no := runtime.Check(wanted); len(no) > 0 {
-		return nil, cadre.Refuse(cadre.RuleValue, "cadre member spawn --help", "%s cannot be spawned with: %s", v.Name, strings.Join(no, "; "))
+		return nil, v.cannot(no)
 	}
 	if err := v.isolate(ctx, s, runtime); err != nil {
 		return nil, err
