@@ -3,6 +3,7 @@ package cadre
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 )
@@ -233,6 +234,13 @@ func (v *TaskDone) Decide(s Snap, c Command) ([]Event, error) {
 		}
 		if err := d.complete(t, result, v.Force); err != nil {
 			return err
+		}
+		if t.Status == Completed && result != nil && !v.Tell && !reflect.DeepEqual(result, t.Result) {
+			next := t.Clone()
+			next.Result = result // said later, or better; what a runtime saw of it counts only before
+			if err := d.putTask(t, next); err != nil {
+				return err
+			}
 		}
 		if v.Tell && t.Status != Completed {
 			if err := d.notice(LeadName, t.ID, "%s completed task %s (%s)", d.me, t.ID, clip(t.Subject, 60)); err != nil {

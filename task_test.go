@@ -265,6 +265,27 @@ func TestSimilarSubjects(t *testing.T) {
 	wantIDs(t, second.Similar, first)
 }
 
+// TestALaterResultIsKept: what is said with a completion that was already there is not
+// lost, but the same again writes nothing, and a runtime says nothing better than who
+// did the work.
+func TestALaterResultIsKept(t *testing.T) {
+	w := newTeam(t, "ann")
+	id := w.add("work")
+	w.must(as("ann"), &TaskDone{ID: id})
+	w.must(as("ann"), &TaskDone{ID: id, Result: "good", Files: []string{"a.go"}})
+	if r := w.task(id).Result; r == nil || r.Summary != "good" || len(r.Files) != 1 {
+		t.Fatalf("the result is %+v", r)
+	}
+	version := w.task(id).Version
+	w.must(as("ann"), &TaskDone{ID: id, Result: "good", Files: []string{"a.go"}})
+	w.must(as("ann"), &TaskDone{ID: id})
+	w.must(as("ann"), &TaskDone{ID: id, Result: "exit code 0", Tell: true})
+	w.refused(RuleFinished, operator, &TaskDone{ID: id, Result: "bad"})
+	if got := w.task(id); got.Version != version || got.Result.Summary != "good" {
+		t.Errorf("it is at version %d, not %d, with %+v", got.Version, version, got.Result)
+	}
+}
+
 func TestRemoveAndRestore(t *testing.T) {
 	w := newTeam(t, "ann")
 	a := w.add("a")
