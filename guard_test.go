@@ -240,7 +240,7 @@ func TestOrderOfRefusals(t *testing.T) {
 		"rights after all":           {RuleLead, remote, &TaskAdd{Subject: "x", Run: "true"}},
 		"rights after all, in a row": {RuleLead, remote, &TaskImport{Lines: []ImportLine{{Subject: "x", Run: "true"}}}},
 		"nothing to change":          {RuleValue, operator, &TaskUpdate{ID: id}},
-		"not found before conflict":  {RuleTaskMissing, operator, &TaskUpdate{ID: id, AddBlocked: []TaskID{"77"}, Subject: &text, IfVersion: 99}},
+		"not found before conflict":  {RuleTaskMissing, operator, &TaskUpdate{ID: id, AddBlocked: []TaskID{"77"}, Subject: &text, IfVersion: new(uint64(99))}},
 		"conflict before rights":     {RuleOwned, as("ben"), &TaskUpdate{ID: id, Status: &running, ActiveForm: &text}},
 		"blocked before rights": {RuleWaits, as("ben"), func() Change {
 			blocked := w.add("blocked", id)

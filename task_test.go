@@ -238,11 +238,12 @@ func TestStaleVersion(t *testing.T) {
 	id := w.add("work")
 	subject, active := "other work", "Working"
 	w.must(operator, &TaskUpdate{ID: id, Subject: &subject})
-	if e := w.refused(RuleVersion, operator, &TaskUpdate{ID: id, Subject: &subject, IfVersion: 1}); !strings.Contains(e.Message, "subject") {
+	if e := w.refused(RuleVersion, operator, &TaskUpdate{ID: id, Subject: &subject, IfVersion: new(uint64(1))}); !strings.Contains(e.Message, "subject") {
 		t.Errorf("%q does not say what was changed", e.Message)
 	}
-	w.must(operator, &TaskUpdate{ID: id, ActiveForm: &active, IfVersion: 1})
-	w.refused(RuleVersion, operator, &TaskUpdate{ID: id, ActiveForm: &active, IfVersion: 99})
+	w.must(operator, &TaskUpdate{ID: id, ActiveForm: &active, IfVersion: new(uint64(1))})
+	w.refused(RuleVersion, operator, &TaskUpdate{ID: id, ActiveForm: &active, IfVersion: new(uint64(99))})
+	w.refused(RuleValue, operator, &TaskUpdate{ID: id, ActiveForm: &active, IfVersion: new(uint64(0))})
 }
 
 func TestTrackingStaysApart(t *testing.T) {

@@ -30,7 +30,7 @@ type TaskUpdate struct {
 	Metadata    map[string]json.RawMessage `json:"metadata,omitempty" help:"key=value, repeated; null removes a key"`
 	Result      *string                    `json:"result,omitempty" help:"what came out of it"`
 	Comment     string                     `json:"comment,omitempty" help:"a note to add"`
-	IfVersion   uint64                     `json:"ifVersion,omitempty" help:"refuse if somebody changed the same fields after this version"`
+	IfVersion   *uint64                    `json:"ifVersion,omitempty" help:"refuse if somebody changed the same fields after this version"`
 	Force       bool                       `json:"force,omitempty" help:"override a rule (lead or operator; recorded)"`
 	Fence       uint64                     `json:"fence,omitempty" door:"-" help:"the claim this is based on"`
 
@@ -75,6 +75,9 @@ func (v *TaskUpdate) check(d *draft) error {
 	}
 	if len(v.fields())+len(v.AddBlocks)+len(v.DropBlocks)+len(v.Reference)+len(v.Unreference) == 0 && v.Comment == "" {
 		return refuse(RuleValue, "nothing is to be changed").hint("cadre task update --help")
+	}
+	if v.IfVersion != nil && *v.IfVersion == 0 {
+		return refuse(RuleValue, "no task has a version 0: they begin at 1").hint("cadre task show %s", v.ID)
 	}
 	if err := d.mayMark(v.Metadata); err != nil {
 		return err
@@ -294,11 +297,11 @@ func (d *draft) reference(t *Task, id TaskID, tie bool) error {
 // current refuses an update that is based on an old version, if what was changed
 // since then is what it wants to change.
 func (v *TaskUpdate) current(d *draft, t *Task) error {
-	if v.IfVersion == 0 || v.IfVersion == t.Version {
+	if v.IfVersion == nil || *v.IfVersion == t.Version {
 		return nil
 	}
-	if v.IfVersion > t.Version {
-		return refuse(RuleVersion, "task %s has no version %d yet: it is at %d", t.ID, v.IfVersion, t.Version).hint("cadre task show %s", t.ID)
+	if *v.IfVersion > t.Version {
+		return refuse(RuleVersion, "task %s has no version %d yet: it is at %d", t.ID, *v.IfVersion, t.Version).hint("cadre task show %s", t.ID)
 	}
 	mine := v.fields()
 	for e, err := range d.History(t.Ref()) {
@@ -306,12 +309,12 @@ func (v *TaskUpdate) current(d *draft, t *Task) error {
 			return err
 		}
 		after, ok := e.After.(*Task)
-		if !ok || after.Version <= v.IfVersion {
+		if !ok || after.Version <= *v.IfVersion {
 			break
 		}
 		for _, f := range changedFields(e.Before, e.After) {
 			if slices.Contains(mine, f) {
-				return refuse(RuleVersion, "task %s is at version %d, not %d: %s changed its %s", t.ID, t.Version, v.IfVersion, e.Actor, f).
+				return refuse(RuleVersion, "task %s is at version %d, not %d: %s changed its %s", t.ID, t.Version, *v.IfVersion, e.Actor, f).
 					hint("cadre task show %s, then --if-version %d", t.ID, t.Version)
 			}
 		}

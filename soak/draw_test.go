@@ -152,7 +152,7 @@ func (d drawn) task() cadre.Change {
 		v.Status = d.maybe(pick(d, []string{"pending", "in_progress", "completed", "deleted", "resolved", "?"}...))
 	}
 	if d.one(3) {
-		v.IfVersion = uint64(1 + d.n(6))
+		v.IfVersion = new(uint64(d.n(6)))
 	}
 	if d.one(4) {
 		v.AddBlocks, v.Reference, v.Unreference = d.ids(1), d.ids(1), d.ids(1)
