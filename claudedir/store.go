@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"cadre"
+	"cadre/internal/diskfull"
 	"cadre/internal/flock"
 )
 
@@ -307,7 +308,8 @@ func (s *Store) Update(ctx context.Context, scope cadre.Scope, c cadre.Command, 
 		}
 		if need > reserved.n {
 			if reserved, err = s.reserve(ctx, scope, need, next); err != nil {
-				return cadre.Receipt{}, cadre.Fault(err, "cadre doctor; to leave Claude Code's folder alone: export CADRE_CLAUDE=off", "no task id could be reserved in Claude Code's list %s", scope)
+				hint := diskfull.Hint(err, "cadre doctor; to leave Claude Code's folder alone: export CADRE_CLAUDE=off", s.Dir, s.Memory)
+				return cadre.Receipt{}, cadre.Fault(err, hint, "no task id could be reserved in Claude Code's list %s", scope)
 			}
 		}
 		receipt, err := s.Store.Update(ctx, scope, c, func(snap cadre.Snap) ([]cadre.Event, error) {

@@ -13,6 +13,7 @@ import (
 	"cadre"
 	"cadre/coord"
 	"cadre/install"
+	"cadre/internal/diskfull"
 	"cadre/internal/termtext"
 )
 
@@ -230,7 +231,7 @@ func (s settings) change(name string, w install.Wish, write bool, again string) 
 			continue
 		}
 		if err := c.Apply(); err != nil {
-			return nil, cadre.Fault(err, again+" --write", "writing the settings of %s", t.Title)
+			return nil, cadre.Fault(err, diskfull.Hint(err, again+" --write", filepath.Dir(c.Path)), "writing the settings of %s", t.Title)
 		}
 		out.Written = true
 	}

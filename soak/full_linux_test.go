@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -143,6 +144,16 @@ func refusedWrites(t *testing.T) {
 		}
 		failed++
 		m.holds(told)
+	}
+	// Neither is doing the same again, nor looking into Claude Code's folder, of any help.
+	m.files = true
+	for in, args := range map[string][]string{
+		m.state: {"task", "add", "no space"}, m.claude(): {"task", "add", "no space"}, filepath.Join(m.home, ".gemini"): {"install", "gemini", "--write"},
+	} {
+		r := finish(m.wrapped(context.Background(), append(slices.Clone(refuse), "-P", in), args...), nil)
+		if failed++; r.code != 1 || !strings.Contains(r.err, "no space left on device\n  try: df -h "+m.home) {
+			t.Errorf("a full disk must be told with where to look: %s", r)
+		}
 	}
 	t.Logf("%d commands were acknowledged and are there, %d found no space and said so", len(told), failed)
 }

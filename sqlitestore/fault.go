@@ -9,6 +9,7 @@ import (
 	lib "modernc.org/sqlite/lib"
 
 	"cadre"
+	"cadre/internal/diskfull"
 	"cadre/internal/sqlite"
 )
 
@@ -24,7 +25,7 @@ func (s *Store) fault(err error, doing string) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errClosed) {
 		return err
 	}
-	hint := "cadre audit verify" // also for a damaged file
+	hint := diskfull.Hint(err, "cadre audit verify", s.dir) // also for a damaged file
 	switch code(err) {
 	case lib.SQLITE_FULL:
 		hint = "df -h " + s.dir
