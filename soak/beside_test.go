@@ -17,6 +17,7 @@ import (
 	"cadre"
 	"cadre/claudedir"
 	"cadre/claudefile"
+	"cadre/internal/swapfile"
 	"cadre/memstore"
 )
 
@@ -24,7 +25,7 @@ import (
 // files: whole old copies, writes in place in two steps, new files, deleted and
 // renamed ones, garbage, mail, members. One half of the runs takes turns, so that
 // for every write it is known what must become of it; in the other half both work
-// at the same time. After each step the invariants hold, the files say what the
+// at the same time, and of what both did something to either may be so. After each step the invariants hold, the files say what the
 // log says, looking again changes nothing, no change of theirs is lost and none of
 // ours.
 func TestSoakThirdParty(t *testing.T) {
@@ -55,6 +56,11 @@ func TestSoakThirdParty(t *testing.T) {
 	for _, k := range theirMoves() {
 		if n["they "+k.name] == 0 {
 			t.Errorf("they never %s", k.name)
+		}
+	}
+	for _, k := range []string{"old copies they wrote while we worked", "files they took away while we worked", "garbage they left while we worked"} {
+		if full() && n[k] == 0 {
+			t.Errorf("none: %s", k)
 		}
 	}
 }
@@ -365,12 +371,16 @@ func (b *beside) inbox(name string) []claudefile.Entry {
 	return entries
 }
 
-// contents are all JSON files.
+// contents are all JSON files, and what else is there, but for what somebody may still
+// be at work on: it is swept away after a while.
 func (b *beside) contents() map[string]string {
 	out := map[string]string{}
 	for _, pattern := range []string{"tasks/docs/*", "teams/docs/*.json", "teams/docs/inboxes/*"} {
 		names, _ := filepath.Glob(filepath.Join(b.dir, pattern)) // the pattern is good
 		for _, name := range names {
+			if swapfile.Leftover(filepath.Base(name)) {
+				continue
+			}
 			data, _ := os.ReadFile(name) // a folder has nothing to say
 			out[name] = string(data)
 		}

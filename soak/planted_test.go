@@ -124,7 +124,8 @@ func (b *beside) corrupt(id cadre.TaskID, change func(*cadre.Task)) {
 }
 
 // TestSoakTogetherChecks shows that a field which only one side wrote, and lost, is
-// found; and that what they wrote must be in the log also where ours won.
+// found; that what they wrote must be in the log also where ours won; and that what they
+// took away must be gone.
 func TestSoakTogetherChecks(t *testing.T) {
 	task := func(subject string) map[cadre.TaskID]*cadre.Task {
 		return map[cadre.TaskID]*cadre.Task{"1": {ID: "1", Subject: subject, Status: cadre.Pending}}
@@ -152,6 +153,14 @@ func TestSoakTogetherChecks(t *testing.T) {
 		if err := bothKept(task("old"), task(c.after), c.theirs, c.ours, c.all); (err != nil) != c.lost {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	b, err := newBeside(t.TempDir(), 0, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.store.Close()
+	if err := b.kept(task("old"), task("old"), said{}, burst{gone: []cadre.TaskID{"1"}}, true); err == nil {
+		t.Error("a task whose file they took away is still open, and nobody notices")
 	}
 	if diff := taskDiffers(&cadre.TaskView{ID: "1", Subject: "a", Status: cadre.Pending}, (&claudefile.Task{ID: "1", Subject: "b", Status: "pending"}).Write(nil)); diff == "" {
 		t.Error("a file that says something else is not found")

@@ -16,9 +16,12 @@ import (
 // burst is what somebody else wrote while we did.
 type burst struct {
 	fields   said
-	subjects []string // of tasks they made
-	mail     []string // what they sent to ann
-	members  []string // who they put into the team
+	subjects []string       // of tasks they made
+	mail     []string       // what they sent to ann
+	members  []string       // who they put into the team
+	gone     []cadre.TaskID // whose files they took away
+	copies   int            // how many old copies they wrote back
+	garbage  int            // how much garbage they left
 }
 
 // together lets both sides work at the same time, and says what must be there after.
@@ -56,20 +59,24 @@ func (b *beside) together() error {
 			return err
 		}
 		b.n["fields they wrote while we did"] += len(theirs.fields)
+		b.n["old copies they wrote while we worked"] += theirs.copies
+		b.n["files they took away while we worked"] += len(theirs.gone)
+		b.n["garbage they left while we worked"] += theirs.garbage
 		if err := bothKept(before, after, theirs.fields, ours, all); err != nil {
 			return err
 		}
-		return b.kept(all, theirs, ann)
+		return b.kept(before, after, all, theirs, ann)
 	})
 }
 
 // burst is what they do while we work.
 func (b *beside) burst(before map[cadre.TaskID]*cadre.Task) (burst, error) {
 	out := burst{fields: said{}}
+	copied, copy := b.withFile(before) // read now, and written back some time later
 	for range 1 + b.IntN(3) {
 		word := b.word("they")
 		var err error
-		switch k := b.IntN(8); k {
+		switch k := b.IntN(12); k {
 		case 0:
 			id := b.newID()
 			b.tell("they make task %s, %s", id, word)
@@ -100,6 +107,39 @@ func (b *beside) burst(before map[cadre.TaskID]*cadre.Task) (burst, error) {
 			b.tell("they put %s into config.json", word)
 			err = b.locked(b.team("config.json"), func() error { return b.putInTeam(word, false) })
 			out.members = append(out.members, word)
+		case 3:
+			if b.touched(out, copied) {
+				continue
+			}
+			err = b.writesBack(copied, copy, word)
+			out.fields.add(copied, "activeForm", word)
+			out.copies++
+		case 4, 5:
+			id, _ := b.withFile(before)
+			if b.touched(out, id) {
+				continue
+			}
+			if k == 4 {
+				b.tell("they delete task %s", id)
+				err = os.Remove(b.file(id))
+			} else {
+				var subject string
+				if subject, err = b.renamesTo(id, b.newID()); subject != "" {
+					out.subjects = append(out.subjects, subject)
+				}
+			}
+			if errors.Is(err, os.ErrNotExist) {
+				continue // we were faster
+			}
+			out.gone = append(out.gone, id)
+		case 6:
+			id, _ := b.withFile(before)
+			if b.IntN(20) > 0 || b.touched(out, id) {
+				continue // each costs a second: it may be half of something
+			}
+			b.tell("they leave garbage in task %s", id)
+			err = b.inPlace(b.file(id), []byte("{\"id\": "))
+			out.garbage++
 		default:
 			err = b.edits(before, word, []func(string, []byte) error{b.inPlace, b.inTwoSteps, b.byRename}[k%3], out.fields)
 		}
@@ -108,6 +148,45 @@ func (b *beside) burst(before map[cadre.TaskID]*cadre.Task) (burst, error) {
 		}
 	}
 	return out, nil
+}
+
+// touched says whether somebody did something to a task's file in a burst: what came
+// of that is not known any more if something else is done to it.
+func (b *beside) touched(by burst, id cadre.TaskID) bool {
+	_, err := os.Lstat(b.file(id))
+	return id == "" || err != nil || by.fields[id] != nil || slices.Contains(by.gone, id)
+}
+
+// writesBack writes a copy that was read before we did anything, with one new word.
+func (b *beside) writesBack(id cadre.TaskID, copy []byte, word string) error {
+	o, err := claudefile.Parse(copy)
+	if err != nil {
+		return err
+	}
+	o.Set("activeForm", word)
+	b.tell("they write back an old copy of task %s, with %s", id, word)
+	return b.inPlace(b.file(id), o.Bytes())
+}
+
+// renamesTo gives a task's file another name, and says what is its subject there: we
+// may have written it in the last moment.
+func (b *beside) renamesTo(from, to cadre.TaskID) (subject string, err error) {
+	if _, err := os.Lstat(b.file(to)); err == nil {
+		return "", os.ErrNotExist // we have a task there
+	}
+	b.tell("they rename task %s to %s", from, to)
+	if err := os.Rename(b.file(from), b.file(to)); err != nil {
+		return "", err
+	}
+	data, err := os.ReadFile(b.file(to))
+	if err != nil {
+		return "", err
+	}
+	file, err := claudefile.ReadTask(data)
+	if err != nil {
+		return "", nil // garbage has none
+	}
+	return file.Subject, nil
 }
 
 // edits reads a task's file, changes one field and writes all of it back, asking
@@ -179,7 +258,7 @@ func bothKept(before, after map[cadre.TaskID]*cadre.Task, theirs, ours, all said
 }
 
 // kept says whether the tasks, the mail and the members are there that they made.
-func (b *beside) kept(all said, theirs burst, ann bool) error {
+func (b *beside) kept(before, after map[cadre.TaskID]*cadre.Task, all said, theirs burst, ann bool) error {
 	for _, subject := range theirs.subjects {
 		found := false
 		for _, fields := range all {
@@ -187,6 +266,12 @@ func (b *beside) kept(all said, theirs burst, ann bool) error {
 		}
 		if !found {
 			return fmt.Errorf("they made a task %s, and it is not there", subject)
+		}
+	}
+	for _, id := range theirs.gone { // a finished one was only cleared away
+		was := append([]string{string(before[id].Status), string(after[id].Status)}, all[id]["status"]...)
+		if !slices.Contains(was, string(cadre.Deleted)) && !slices.Contains(was, string(cadre.Completed)) {
+			return fmt.Errorf("they took away the file of task %s, and it is %s", id, after[id].Status)
 		}
 	}
 	waiting, err := b.unread("ann")
