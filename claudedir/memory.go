@@ -10,6 +10,7 @@ import (
 	"iter"
 	"os"
 	"strconv"
+	"syscall"
 	"time"
 
 	"cadre"
@@ -119,7 +120,7 @@ func decodeSlot(b []byte) slot {
 // or it cannot be read.
 func loadMemory(root *os.Root, scope cadre.Scope) (*memory, error) {
 	m := &memory{root: root, name: string(scope)}
-	data, err := root.ReadFile(m.name + ".files")
+	data, err := readPlain(root, m.name+".files")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -128,11 +129,38 @@ func loadMemory(root *os.Root, scope cadre.Scope) (*memory, error) {
 	} else {
 		*m = memory{root: root, name: m.name}
 	}
-	m.slots, err = root.OpenFile(m.name+".slots", os.O_RDWR, 0)
+	m.slots, err = openPlain(root, m.name+".slots", os.O_RDWR)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	return m, nil
+}
+
+// openPlain opens a file of ours. Whatever else stands under its name, such as a pipe
+// that nobody writes to, is an error and keeps nobody waiting.
+func openPlain(root *os.Root, name string, flags int) (*os.File, error) {
+	f, err := root.OpenFile(name, flags|syscall.O_NONBLOCK, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "open", Path: f.Name(), Err: swapfile.ErrIrregular}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func readPlain(root *os.Root, name string) ([]byte, error) {
+	f, err := openPlain(root, name, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
 }
 
 func (m *memory) close() {
@@ -151,7 +179,7 @@ func (m *memory) save() error {
 		return nil
 	}
 	m.saved = text
-	f, err := m.root.OpenFile(m.name+".files", os.O_WRONLY|os.O_CREATE, 0o600)
+	f, err := openPlain(m.root, m.name+".files", os.O_WRONLY|os.O_CREATE)
 	if err != nil {
 		return err
 	}
@@ -197,7 +225,7 @@ func (m *memory) setTask(id cadre.TaskID, s slot) (err error) {
 		return nil
 	}
 	if m.slots == nil {
-		if m.slots, err = m.root.OpenFile(m.name+".slots", os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+		if m.slots, err = openPlain(m.root, m.name+".slots", os.O_RDWR|os.O_CREATE); err != nil {
 			return err
 		}
 	}
