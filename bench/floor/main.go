@@ -57,7 +57,12 @@ func run(args []string) error {
 	return errors.Join(err, alone.Sync(f), f.Close())
 }
 
-// add adds a task, and leaves the connection to the end of the process, as cadre does.
+// maxLog is how long the write-ahead log may get, as cadre lets it: the next process
+// reads all of it.
+const maxLog = 400 << 10
+
+// add adds a task, and leaves the connection to the end of the process unless the log
+// has become long, as cadre does.
 func add(database, list, event, task string) error {
 	var size alone.Sizes
 	var err1, err2 error
@@ -70,5 +75,11 @@ func add(database, list, event, task string) error {
 	if err != nil {
 		return err
 	}
-	return alone.Add(c, list, size)
+	if err := alone.Add(c, list, size); err != nil {
+		return err
+	}
+	if log, err := os.Stat(database + "-wal"); err != nil || log.Size() < maxLog {
+		return err
+	}
+	return c.Close()
 }
