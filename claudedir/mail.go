@@ -31,9 +31,6 @@ func (p *pass) foreignMail(in *intake, v *cadre.Foreign, name string, entries []
 		switch {
 		case m == nil:
 			v.Mail = append(v.Mail, mailOf(id, to, e))
-			if e.MsgID == "" {
-				p.mem.OldAt = p.wall() // newer clients give their mail an id
-			}
 		case e.Read:
 			v.Taken = append(v.Taken, id)
 		}

@@ -316,12 +316,6 @@ func TestAnOlderClientIsKnown(t *testing.T) {
 	if oldAt() {
 		t.Error("a team of ours was taken for an older client's")
 	}
-	w.mails("pane", "team-lead", "an older client wrote this, without an id")
-	w.must(&cadre.TeamShow{})
-	w.mail("team-lead")
-	if !oldAt() {
-		t.Error("an older client that is a member was not noticed")
-	}
 }
 
 // The log is lost, or put back from before a list was in it, and what is remembered
