@@ -102,6 +102,9 @@ func (d *draft) putTask(before, after *Task) error {
 		after.OpenBlockers = open
 	}
 	after.settle()
+	if after.Status == Pending && (after.Owner == "" || before != nil && before.Status != Pending) {
+		after.unflag(FlagForced) // it is back, and waits like any other
+	}
 	if d.cmd.Actor.Kind == ActorGuest && after.Owner == d.me && after.Lease == nil && after.Open() {
 		after.Lease = d.leaseOf(GuestLease) // however it became the guest's
 	}

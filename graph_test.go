@@ -92,7 +92,9 @@ func TestListShowsWhatShowShows(t *testing.T) {
 	}
 }
 
-// TestInvariantsCanFail plants each kind of damage that CheckInvariants is for.
+// TestInvariantsCanFail plants each kind of damage that CheckInvariants is for. Task 2
+// waits for task 1; task 3 did too, was completed by force, and was reopened since;
+// task 4 was completed by force before task 1 and stayed so, and task 5 is open.
 func TestInvariantsCanFail(t *testing.T) {
 	for name, damage := range map[string]func(w *world) *Task{
 		"early unblock": func(w *world) *Task {
@@ -104,6 +106,16 @@ func TestInvariantsCanFail(t *testing.T) {
 			b := w.task("2").Clone()
 			b.Status = Completed
 			return b
+		},
+		"early completion of what was forced once": func(w *world) *Task {
+			c := w.task("3").Clone()
+			c.Status = Completed
+			return c
+		},
+		"a blocker that a completed task never was let past": func(w *world) *Task {
+			d := w.task("4").Clone()
+			d.BlockedBy, d.OpenBlockers = append(d.BlockedBy, "5"), 2
+			return d
 		},
 		"cycle": func(w *world) *Task {
 			a := w.task("1").Clone()
@@ -119,13 +131,40 @@ func TestInvariantsCanFail(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newTeam(t)
 			w.add("a")
-			w.add("b", "1")
-			w.check()
+			for _, subject := range []string{"b", "c", "d"} {
+				w.add(subject, "1")
+			}
+			w.add("e")
+			w.must(person, &TaskDone{ID: "3", Force: true})
+			w.must(person, &TaskUpdate{ID: "3", Status: new("pending")})
+			w.must(person, &TaskDone{ID: "4", Force: true})
 			after := damage(w)
 			w.apply(w.command(Self), []Event{{Before: w.task(after.ID), After: after}})
 			if err := CheckInvariants(Snap{&w.state}); err == nil {
 				t.Error("the damage went unnoticed")
 			}
 		})
+	}
+}
+
+// What was forced is forced until the task goes back: the next one who takes it up
+// waits like everybody.
+func TestWhatWasForcedIsNotForcedAgain(t *testing.T) {
+	w := newTeam(t, "ann")
+	w.add("a")
+	b := w.add("b", "1")
+	for _, force := range []Change{&TaskDone{ID: b, Force: true}, &TaskStart{ID: b, Force: true}, &TaskClaim{ID: b, Force: true}} {
+		w.must(person, force)
+		if !w.task(b).has(FlagForced) {
+			t.Errorf("%T leaves no mark", force)
+		}
+		if w.task(b).Status == Completed {
+			w.must(person, &TaskUpdate{ID: b, Status: new("pending")})
+		} else {
+			w.must(person, &TaskRelease{ID: b})
+		}
+		if got := w.task(b); got.has(FlagForced) {
+			t.Errorf("after %T and going back the task still says %v", force, got.Flags)
+		}
 	}
 }

@@ -63,14 +63,9 @@ func checkTask(s Snap, tasks map[TaskID]*Task, t *Task) error {
 	if open != t.OpenBlockers {
 		return fmt.Errorf("task %s has %d open blockers and says %d", t.ID, open, t.OpenBlockers)
 	}
-	excused := t.has(FlagForced) || t.has(FlagUnaccepted) || t.has(FlagAccepted) || t.has(FlagUngated)
-	if t.Status == Completed && open > 0 && !excused {
-		reopened, err := reopenedUnder(s, tasks, t)
-		if err != nil {
+	if t.Status == Completed && open > 0 {
+		if err := checkOrder(s, tasks, t); err != nil {
 			return err
-		}
-		if !reopened {
-			return fmt.Errorf("task %s was completed before what it waits for", t.ID)
 		}
 	}
 	if t.Status == InProgress && t.Owner == "" && !t.has(FlagNobody) {
@@ -88,47 +83,54 @@ func checkTask(s Snap, tasks map[TaskID]*Task, t *Task) error {
 	return nil
 }
 
-// reopenedUnder says whether what the task waits for was finished when the task was
-// completed, or when it was made to wait for it after that, or later, and was only
-// then opened again: the log knows.
-func reopenedUnder(s Snap, tasks map[TaskID]*Task, t *Task) (bool, error) {
+// checkOrder holds a completed task against each blocker that is open: either it was
+// let past that one, or the blocker was finished when both began to hold, or later,
+// and was only then opened again. The log knows.
+func checkOrder(s Snap, tasks map[TaskID]*Task, t *Task) error {
 	for _, id := range t.BlockedBy {
 		if tasks[id].finished() {
 			continue
 		}
-		both, err := completedAndWaiting(s, t, id)
+		since, letPast, err := completedAndWaiting(s, t, id)
 		if err != nil {
-			return false, err
+			return err
 		}
-		then := false
 		for e, err := range s.History(tasks[id].Ref()) {
 			if err != nil {
-				return false, err
+				return err
 			}
-			if then = e.After.(*Task).finished(); then || e.Seq <= both {
+			if letPast = letPast || e.After.(*Task).finished(); letPast || e.Seq <= since {
 				break
 			}
 		}
-		if !then {
-			return false, nil
+		if !letPast {
+			return fmt.Errorf("task %s was completed before task %s, which it waits for", t.ID, id)
 		}
 	}
-	return true, nil
+	return nil
 }
 
-// completedAndWaiting is since when a task is completed and waits for another.
-func completedAndWaiting(s Snap, t *Task, by TaskID) (since Seq, err error) {
-	is := func(o Object) bool {
+// completedAndWaiting is since when a task is completed and waits for another, and
+// whether it was let past that one: what was forced or flagged in that moment is, what
+// was forced for another reason, before or after, is not.
+func completedAndWaiting(s Snap, t *Task, by TaskID) (since Seq, letPast bool, err error) {
+	both := func(o Object) bool {
 		t, ok := o.(*Task)
 		return ok && t != nil && t.Status == Completed && slices.Contains(t.BlockedBy, by)
 	}
 	for e, err := range s.History(t.Ref()) {
 		if err != nil {
-			return 0, err
+			return 0, false, err
 		}
-		if is(e.After) && !is(e.Before) {
-			return e.Seq, nil
+		if !both(e.After) || both(e.Before) {
+			continue
 		}
+		then := e.After.(*Task)
+		before, _ := e.Before.(*Task)
+		atOnce := before == nil || before.Status != Completed              // it waited already
+		byFile := e.Actor.Proof == ProofFile || e.Actor.Proof == ProofTalk // which is fact
+		counts := then.has(FlagForced) || then.has(FlagAccepted)           // whatever it waits for
+		return e.Seq, then.has(FlagUnaccepted) || counts && (atOnce || byFile), nil
 	}
-	return 0, nil
+	return 0, false, nil
 }
