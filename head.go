@@ -30,23 +30,20 @@ type Log struct {
 	Since   time.Time `json:"since"`
 }
 
-// lost says in words what the log no longer has.
+// lost says in words what the log no longer has, where something is missing.
 func (l *Log) lost() string {
-	if l.Missing == nil {
-		return ""
-	}
 	if l.Missing.To < l.Missing.From {
 		return fmt.Sprintf("the log was changed behind Cadre's back at event %d", l.Missing.To)
 	}
 	return fmt.Sprintf("the log lost its events %d to %d", l.Missing.From, l.Missing.To)
 }
 
-// Lost says in words what a command found to be missing from the log, empty where
-// nothing is.
+// Lost tells the operator what a command found to be missing from the log, and what
+// came of it; empty where nothing is.
 func (r Receipt) Lost() string {
 	for _, e := range r.Events {
-		if mark, ok := e.After.(*Log); ok {
-			return mark.lost()
+		if mark, ok := e.After.(*Log); ok && mark.Missing != nil && !r.Replayed {
+			return mark.lost() + ". It was cut, changed or restored from a backup; leases and open asks are void. See: cadre audit verify"
 		}
 	}
 	return ""

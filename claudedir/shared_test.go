@@ -27,7 +27,7 @@ func newDisk(t *testing.T) *world {
 // openDisk opens the state folder, as another process would.
 func (w *world) openDisk() {
 	w.Helper()
-	inner, err := sqlitestore.Open(w.state)
+	inner, err := sqlitestore.Open(w.state, sqlitestore.Beside(filepath.Join(w.dir, "cadre")))
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -159,12 +159,17 @@ func TestTheStateFolderOfYesterday(t *testing.T) {
 	copyFolder(t, backup, w.state)
 
 	w.openDisk()
+	w.warns = nil
 	if got := w.task(one); got.Status != cadre.Completed {
 		t.Errorf("what was done today is %s", got.Status)
 	}
 	if got := w.task(two); got.Subject != "two" {
 		t.Errorf("today's task is %q", got.Subject)
 	}
+	if len(w.warns) != 1 || !strings.Contains(w.warns[0], "the log lost its events") {
+		t.Errorf("the operator was told %q", w.warns)
+	}
+	w.warns = nil
 	if three := w.add("three"); three != "3" {
 		t.Errorf("the next task is %s: a number was given twice", three)
 	}
@@ -348,6 +353,12 @@ func TestALostLogCostsNoFile(t *testing.T) {
 	if got := w.task("1"); got.Subject != "one" {
 		t.Errorf("task 1 is %q", got.Subject)
 	}
+	for _, list := range []string{"docs", "theirs"} {
+		if !slices.ContainsFunc(w.warns, func(s string) bool { return strings.HasPrefix(s, list+": the log lost its events 1 to ") }) {
+			t.Errorf("nobody is told that the log of %s is gone: %q", list, w.warns)
+		}
+	}
+	w.warns = nil
 	w.check()
 }
 

@@ -62,6 +62,9 @@ func (p *pass) takeIn() error {
 		if err != nil {
 			return err
 		}
+		if lost := r.Lost(); lost != "" {
+			p.Warn("%s: %s", p.scope, lost)
+		}
 		if len(r.Events) > 0 {
 			p.mem.Taken = max(p.mem.Taken, r.Head.Seq)
 		}

@@ -60,7 +60,7 @@ func fuzzRun(t *testing.T, store *memstore.Store, args []string) (p *program, co
 	p = &program{
 		stdin: strings.NewReader(`{"todos":[]}`), out: bufio.NewWriter(&out), stderr: &errs, cwd: dir, now: clock,
 		env:  map[string]string{"CADRE_STATE_DIR": dir + "/state", "HOME": dir},
-		open: func(string) (cadre.Store, error) { return unclosed{store}, nil },
+		open: func(_, _ string) (cadre.Store, error) { return unclosed{store}, nil },
 	}
 	p.store = unclosed{store}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)

@@ -33,8 +33,8 @@ type desk struct {
 	stdin string
 	limit time.Duration // how long a command may run before it is interrupted
 	env   map[string]string
-	raw   bool                                  // show also what is different in every run
-	open  func(dir string) (cadre.Store, error) // the usual store without
+	raw   bool                                          // show also what is different in every run
+	open  func(dir, beside string) (cadre.Store, error) // the usual store without
 }
 
 func newDesk(t *testing.T) *desk {
@@ -52,8 +52,10 @@ func (d *desk) run(args ...string) (string, int) {
 		env: map[string]string{
 			"CADRE_STATE_DIR": filepath.Join(d.dir, "state"), "XDG_CACHE_HOME": filepath.Join(d.dir, "cache"), "HOME": d.dir,
 		},
-		now:    func() cadre.Time { return cadre.Time{Wall: d.clock, Boot: "boot", Up: d.clock.Sub(time.Time{})} },
-		open:   func(dir string) (cadre.Store, error) { return sqlitestore.Open(dir) },
+		now: func() cadre.Time { return cadre.Time{Wall: d.clock, Boot: "boot", Up: d.clock.Sub(time.Time{})} },
+		open: func(dir, beside string) (cadre.Store, error) {
+			return sqlitestore.Open(dir, sqlitestore.Beside(beside))
+		},
 		inTerm: d.stdin == "", outTerm: true, errTerm: true, width: d.width, patience: time.Hour,
 	}
 	maps.Copy(p.env, d.env)

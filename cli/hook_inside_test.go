@@ -45,7 +45,7 @@ func TestMailThatCannotBeMarkedIsToldOnce(t *testing.T) {
 	}
 	hook("SessionStart")
 	must("msg", "send", "team-lead", "hello", "--team", "docs", "--as", "bob")
-	d.open = func(dir string) (cadre.Store, error) {
+	d.open = func(dir, _ string) (cadre.Store, error) {
 		s, err := sqlitestore.Open(dir)
 		return full{s}, err
 	}

@@ -16,8 +16,8 @@ func TestPanicIsAnError(t *testing.T) {
 	for _, flag := range []string{"--json", "--jsonl", "-q"} {
 		var out, talk bytes.Buffer
 		p := &program{
-			out: bufio.NewWriter(&out), stderr: &talk, now: clock, env: map[string]string{"CADRE_STATE_DIR": t.TempDir()},
-			open: func(string) (cadre.Store, error) { panic("a \x1b[2J mistake") },
+			out: bufio.NewWriter(&out), stderr: &talk, now: clock, env: map[string]string{"CADRE_CLAUDE": "off", "CADRE_STATE_DIR": t.TempDir()},
+			open: func(_, _ string) (cadre.Store, error) { panic("a \x1b[2J mistake") },
 		}
 		if code := p.run(t.Context(), []string{"task", "add", "one", flag}); code != 1 {
 			t.Errorf("%s: exit code %d, want 1", flag, code)

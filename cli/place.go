@@ -58,17 +58,10 @@ func (p *program) settings() (string, error) {
 	return filepath.Join(dir, "settings.json"), err
 }
 
-// withFiles puts Claude Code's files around a store, unless CADRE_CLAUDE is off.
-// What is remembered of them stands in the state folder; without one a folder is
-// borrowed, and the files are only looked at.
-func (p *program) withFiles(store cadre.Store, state string) (cadre.Store, error) {
-	if p.env["CADRE_CLAUDE"] == "off" {
-		return store, nil
-	}
-	dir, err := p.claudeDir()
-	if err != nil {
-		return nil, err
-	}
+// withFiles puts the files in Claude Code's folder around a store. What is remembered
+// of them stands in the state folder; without one a folder is borrowed, and the files
+// are only looked at.
+func (p *program) withFiles(store cadre.Store, dir, state string) (_ cadre.Store, err error) {
 	o := claudedir.Options{Dir: dir, Memory: filepath.Join(state, "claude"), Now: p.now, Warn: p.warn}
 	p.said = &transcripts{program: p, state: o.Memory}
 	o.Who = p.said
@@ -93,14 +86,22 @@ func (p *program) openStore(reads bool) (cadre.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	var store cadre.Store
+	var files, beside string
+	if p.env["CADRE_CLAUDE"] != "off" {
+		if files, err = p.claudeDir(); err != nil {
+			return nil, err
+		}
+		beside = filepath.Join(files, "cadre")
+	}
 	if reads && emptyFolder(dir) {
-		store, dir = memstore.New(), ""
-	} else if store, err = p.open(dir); err != nil {
+		p.record, dir = memstore.New(), ""
+	} else if p.record, err = p.open(dir, beside); err != nil {
 		return nil, err
 	}
-	p.record = store
-	p.store, err = p.withFiles(store, dir)
+	p.store = p.record
+	if files != "" {
+		p.store, err = p.withFiles(p.record, files, dir)
+	}
 	return p.store, err
 }
 

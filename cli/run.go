@@ -40,10 +40,11 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return p.run(ctx, args)
 }
 
-// openState opens the store in a folder. Where that fails there is no store: a nil
+// openState opens the store in a folder, which keeps head records in another too where
+// one is named. Where that fails there is no store: a nil
 // *sqlitestore.Store in the interface would look like one, and be closed.
-func openState(dir string) (cadre.Store, error) {
-	s, err := sqlitestore.Open(dir, sqlitestore.Brief())
+func openState(dir, beside string) (cadre.Store, error) {
+	s, err := sqlitestore.Open(dir, sqlitestore.Brief(), sqlitestore.Beside(beside))
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +61,7 @@ type program struct {
 	env     map[string]string
 	cwd     string
 	now     func() cadre.Time
-	open    func(dir string) (cadre.Store, error)
+	open    func(dir, beside string) (cadre.Store, error)
 
 	inTerm, outTerm, errTerm bool
 	width                    int           // of the terminal on standard output

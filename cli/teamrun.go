@@ -190,7 +190,7 @@ func (p *program) simulate(v *runFile) error {
 	for i := range v.File.Members {
 		v.File.Members[i].Isolation = "" // nothing is written
 	}
-	p.open = func(string) (cadre.Store, error) { return memstore.New(), nil }
+	p.open = func(_, _ string) (cadre.Store, error) { return memstore.New(), nil }
 	p.env["CADRE_CLAUDE"], p.env["CLAUDE_CONFIG_DIR"] = "off", dir // nor are hooks of the settings run
 	delete(p.env, "CADRE_TOKEN")                                   // which is valid in the real state alone
 	const pace = 200 * time.Millisecond

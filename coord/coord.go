@@ -234,8 +234,8 @@ func (s *Session) change(ctx context.Context, name string, v cadre.Change) (cadr
 	if err != nil {
 		return receipt, nil, err
 	}
-	if lost := receipt.Lost(); lost != "" && !receipt.Replayed {
-		s.warn("%s: %s. It was cut, changed or restored from a backup; leases and open asks are void. See: cadre audit verify", s.Scope, lost)
+	if lost := receipt.Lost(); lost != "" {
+		s.warn("%s: %s", s.Scope, lost)
 	}
 	if said.made && !receipt.Replayed {
 		return receipt, said.answer, nil

@@ -2,6 +2,7 @@ package sqlitestore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -35,25 +36,30 @@ func (s *Store) Audit(ctx context.Context, anchors []cadre.Anchor) (*cadre.Audit
 	if err != nil || len(report.Findings) == 0 {
 		return report, err
 	}
-	if after, err := s.records(); err == nil && !slices.Equal(before, after) {
+	if after, err := s.anchors(); err == nil && !slices.Equal(before, after) {
 		report, _, err = s.auditOnce(ctx, anchors)
 		return report, err
 	}
 	return report, nil
 }
 
-func (s *Store) auditOnce(ctx context.Context, anchors []cadre.Anchor) (*cadre.AuditReport, []record, error) {
+// anchors gives the head records beside the database and elsewhere.
+func (s *Store) anchors() ([]cadre.Anchor, error) {
+	own, err := s.heads.anchors()
+	more, also := s.beside.anchors()
+	return append(own, more...), errors.Join(err, also)
+}
+
+func (s *Store) auditOnce(ctx context.Context, anchors []cadre.Anchor) (*cadre.AuditReport, []cadre.Anchor, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
-	a := &audit{ctx: ctx, s: s, report: &cadre.AuditReport{}, anchors: slices.Clone(anchors)}
-	records, err := s.records()
+	a := &audit{ctx: ctx, s: s, report: &cadre.AuditReport{}}
+	records, err := s.anchors()
 	if err != nil {
 		a.find("", "head records", "cannot be read: %v", err)
 	}
-	for _, r := range records {
-		a.anchors = append(a.anchors, cadre.Anchor{Scope: r.Scope, Head: r.Head, From: filepath.Join(s.dir, headsName, headName(r.Scope)), Own: true})
-	}
+	a.anchors = slices.Concat(anchors, records)
 	a.report.Anchors = len(a.anchors)
 	c, err := sqlite.Open(filepath.Join(s.dir, dbName), "mode=ro")
 	if err != nil {

@@ -202,12 +202,13 @@ func (b *batch) update(sc *scope) error {
 	return b.c.Exec(updateScope, h.Epoch, int64(h.Seq), h.Hash, int64(h.Fence), int64(h.Next), sc.id)
 }
 
-// record notes the new heads beside the database. A record that cannot be
-// written says less, and is no reason to take back what is durable.
+// record notes the new heads. A record that cannot be written says less, and is no
+// reason to take back what is durable.
 func (b *batch) record() {
 	for _, sc := range b.scopes {
 		if sc.changed {
-			_ = b.s.writeHead(sc.name, sc.head)
+			_ = b.s.heads.write(sc.name, sc.head)
+			b.s.beside.write(sc.name, sc.head)
 			b.s.recent.add(sc.name, sc.added, sc.head)
 		}
 	}

@@ -20,7 +20,7 @@ const chunk = 500 // and in eventsAfter: with a parameter there, SQLite would pr
 func (s *Store) Events(ctx context.Context, name cadre.Scope, after cadre.Head, follow bool) iter.Seq2[cadre.Event, error] {
 	return func(yield func(cadre.Event, error) bool) {
 		if follow {
-			s.watch.start(s.heads.Name(), s.signals.wake)
+			s.watch.start(s.heads.root.Name(), s.signals.wake)
 			defer s.recent.follow(name)()
 		}
 		for {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -75,10 +76,13 @@ func decodeRecord(line []byte) *record {
 // maxNumber is the largest fence or task id that a head record is believed.
 const maxNumber = 1 << 53
 
-// readHead reads the head record of a scope, which is likely to be of a known
-// head. A missing or damaged one is nil: it proves nothing.
-func (s *Store) readHead(name cadre.Scope, likely cadre.Head) (*cadre.Head, error) {
-	line, err := s.readLine(headName(name))
+// heads is a folder of head records.
+type heads struct{ root *os.Root }
+
+// read reads the head record of a scope, which is likely to be of a known head. A
+// missing or damaged one is nil: it proves nothing.
+func (h *heads) read(name cadre.Scope, likely cadre.Head) (*cadre.Head, error) {
+	line, err := h.line(headName(name))
 	if err != nil {
 		return nil, err
 	}
@@ -92,40 +96,35 @@ func (s *Store) readHead(name cadre.Scope, likely cadre.Head) (*cadre.Head, erro
 	return &r.Head, nil
 }
 
-func (s *Store) readRecord(file string) (*record, error) {
-	line, err := s.readLine(file)
-	return decodeRecord(line), err
-}
-
-// readLine reads what stands in a head record, nothing where there is none.
-func (s *Store) readLine(file string) ([]byte, error) {
-	if err := s.plain(s.heads, file, false); err != nil {
+// line reads what stands in a head record, nothing where there is none.
+func (h *heads) line(file string) ([]byte, error) {
+	if err := plain(h.root, file, false); err != nil {
 		return nil, err
 	}
-	f, err := s.heads.Open(file)
+	f, err := h.root.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, s.fault(err, "reading a head record")
+		return nil, err
 	}
 	defer f.Close()
 	line := make([]byte, 4*recordSize)
 	n, err := f.Read(line) // a local file's bytes come all at once
 	if err != nil && err != io.EOF {
-		return nil, s.fault(err, "reading a head record")
+		return nil, err
 	}
 	return line[:n], nil
 }
 
-// writeHead replaces a head record in place, with one system call: a process
-// that is killed leaves the old one or the new one.
-func (s *Store) writeHead(name cadre.Scope, h cadre.Head) error {
-	line, err := encodeRecord(name, h)
+// write replaces a head record in place, with one system call: a process that is
+// killed leaves the old one or the new one.
+func (h *heads) write(name cadre.Scope, head cadre.Head) error {
+	line, err := encodeRecord(name, head)
 	if err != nil {
 		return err
 	}
-	f, err := s.openRecord(headName(name))
+	f, err := h.open(headName(name))
 	if err != nil {
 		return err
 	}
@@ -133,10 +132,10 @@ func (s *Store) writeHead(name cadre.Scope, h cadre.Head) error {
 	return errors.Join(err, f.Close())
 }
 
-// openRecord opens a head record to write to it. One that has another name too,
-// in a snapshot or planted, is left to that name and begun anew.
-func (s *Store) openRecord(file string) (*os.File, error) {
-	f, err := s.heads.OpenFile(file, os.O_WRONLY|os.O_CREATE, 0o600)
+// open opens a head record to write to it. One that has another name too, in a
+// snapshot or planted, is left to that name and begun anew.
+func (h *heads) open(file string) (*os.File, error) {
+	f, err := h.root.OpenFile(file, os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -144,25 +143,25 @@ func (s *Store) openRecord(file string) (*os.File, error) {
 	if err == nil && links(info) <= 1 {
 		return f, nil
 	}
-	if err := errors.Join(err, f.Close(), s.heads.Remove(file)); err != nil {
+	if err := errors.Join(err, f.Close(), h.root.Remove(file)); err != nil {
 		return nil, err
 	}
-	return s.heads.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	return h.root.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 }
 
-// removeHead takes away the record of a name that no longer means a scope.
-func (s *Store) removeHead(name cadre.Scope) error {
-	err := s.heads.Remove(headName(name))
+// remove takes away the record of a name that no longer means a scope.
+func (h *heads) remove(name cadre.Scope) error {
+	err := h.root.Remove(headName(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return err
 }
 
-// records reads every head record there is. One that cannot be read does not hide
+// anchors reads every head record there is. One that cannot be read does not hide
 // the others.
-func (s *Store) records() ([]record, error) {
-	dir, err := s.heads.Open(".")
+func (h *heads) anchors() ([]cadre.Anchor, error) {
+	dir, err := h.root.Open(".")
 	if err != nil {
 		return nil, err
 	}
@@ -172,15 +171,15 @@ func (s *Store) records() ([]record, error) {
 		return nil, err
 	}
 	slices.Sort(names)
-	var all []record
+	var all []cadre.Anchor
 	var bad []error
 	for _, name := range names {
-		r, err := s.readRecord(name)
+		line, err := h.line(name)
 		if err != nil {
 			bad = append(bad, err)
 		}
-		if r != nil && headName(r.Scope) == name {
-			all = append(all, *r)
+		if r := decodeRecord(line); r != nil && headName(r.Scope) == name {
+			all = append(all, cadre.Anchor{Scope: r.Scope, Head: r.Head, From: filepath.Join(h.root.Name(), name), Own: true})
 		}
 	}
 	return all, errors.Join(bad...)

@@ -41,7 +41,7 @@ func TestRecordWithTwoNames(t *testing.T) {
 	if err := add(s, "one", 1); err != nil {
 		t.Errorf("a record with a second name stops a command: %v", err)
 	}
-	if r, err := s.readRecord("work"); err != nil || r == nil {
+	if r, err := s.heads.read("work", cadre.Head{}); err != nil || r == nil {
 		t.Errorf("the record was not begun anew: %+v, %v", r, err)
 	}
 	if b, err := os.ReadFile(victim); err != nil || string(b) != "mine" {

@@ -1,6 +1,10 @@
 package sqlitestore
 
-import "cadre"
+import (
+	"errors"
+
+	"cadre"
+)
 
 const (
 	moveScope    = "UPDATE scope SET name=?,place=? WHERE id=?"
@@ -79,7 +83,7 @@ func (b *batch) place(sc *scope, to cadre.Dest) error {
 	if to.Name != "" || to.Where == cadre.Gone {
 		b.ended = append(b.ended, old)
 		b.scopes[old] = &scope{name: old, place: cadre.Live, cache: map[cadre.Ref]cadre.Object{}}
-		if err := b.s.removeHead(old); err != nil {
+		if err := errors.Join(b.s.heads.remove(old), b.s.beside.remove(old)); err != nil {
 			return err
 		}
 	}

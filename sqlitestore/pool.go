@@ -152,7 +152,7 @@ func (s *Store) Close() error {
 	for _, c := range idle {
 		errs = append(errs, c.Close())
 	}
-	errs = append(errs, s.watch.close(), s.lock.Close(), s.creating.Close(), s.heads.Close(), s.root.Close())
+	errs = append(errs, s.watch.close(), s.lock.Close(), s.creating.Close(), s.heads.root.Close(), s.root.Close())
 	if err := errors.Join(errs...); err != nil {
 		return s.fault(err, "closing the database")
 	}

@@ -179,10 +179,10 @@ func TestAbsurdHeadRecord(t *testing.T) {
 	}
 	defer s.Close()
 	for _, h := range []cadre.Head{{Epoch: "e", Seq: 1 << 62, Hash: "h"}, {Epoch: "e", Seq: 5, Hash: "h", Next: 1 << 63}, {Epoch: "e", Seq: 5, Hash: "h", Fence: 1<<64 - 1}} {
-		if err := s.writeHead("work", h); err != nil {
+		if err := s.heads.write("work", h); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := s.readHead("work", cadre.Head{}); got != nil || err != nil {
+		if got, err := s.heads.read("work", cadre.Head{}); got != nil || err != nil {
 			t.Fatalf("readHead() = %+v, %v", got, err)
 		}
 	}

@@ -55,7 +55,7 @@ func (s *Store) source(c *sqlite.Conn, sc *scope) *source {
 }
 
 // scope gives a scope as this transaction left it. The first time it holds the
-// log against its own row and against the head record beside the database.
+// log against its own row and against its head records.
 func (b *batch) scope(name cadre.Scope) (*scope, error) {
 	if sc := b.scopes[name]; sc != nil {
 		return sc, nil
@@ -112,9 +112,20 @@ func (b *batch) compare(sc *scope) error {
 			}
 		}
 	}
-	record, err := b.s.readHead(sc.name, sc.head)
-	if err != nil || record == nil || record.Seq == 0 {
+	record, err := b.s.heads.read(sc.name, sc.head)
+	if err != nil {
+		return b.s.fault(err, "reading a head record")
+	}
+	if err := b.hold(sc, record); err != nil {
 		return err
+	}
+	return b.hold(sc, b.s.beside.read(sc.name, sc.head))
+}
+
+// hold holds the log of a scope against a head record.
+func (b *batch) hold(sc *scope, record *cadre.Head) error {
+	if record == nil || record.Seq == 0 {
+		return nil
 	}
 	hash := sc.head.Hash
 	if record.Seq != sc.head.Seq {

@@ -9,6 +9,9 @@
 //	cadre.lock    where writing processes queue; never removed
 //	heads/NAME    where the log of a scope stood at the last commit
 //
+// and, where Beside names one, the same records in a second folder, which does not
+// go back to yesterday with this one.
+//
 // The event table is the log and cannot be changed through SQL; the other tables
 // are made of it in the same transaction. The head records are written after the
 // commit: a log that is behind its record was cut or restored from a backup, and
@@ -43,7 +46,8 @@ const (
 type Store struct {
 	dir        string
 	root       *os.Root
-	heads      *os.Root
+	heads      *heads
+	beside     beside
 	lock       *flock.Lock // held by whoever leads the queue
 	creating   *flock.Lock // the same lock, for whoever opens a connection
 	migrations []string
@@ -80,6 +84,12 @@ type Option func(*Store)
 // the 4.5 that adding a task takes. Now and then it is moved all the same, so
 // that the next process has little to read.
 func Brief() Option { return func(s *Store) { s.brief = true } }
+
+// Beside keeps the head records in a folder elsewhere too: whoever puts the whole
+// folder of the store back as it was yesterday puts its own records back with it.
+// The folder stands in one that must be there, and is made with the first record;
+// any number of stores can share it. An empty name is no folder.
+func Beside(dir string) Option { return func(s *Store) { s.beside = besideOf(dir, s.dir) } }
 
 // Open opens the store in a folder, which it creates. The database itself is
 // first looked at when it is needed, so that a damaged one can still be audited.
@@ -136,14 +146,14 @@ func private(root *os.Root) error {
 // prepare makes the folder's own files, and refuses what could lead outside.
 func (s *Store) prepare() error {
 	for _, name := range []string{dbName, dbName + "-wal", dbName + "-shm", lockName, headsName} {
-		if err := s.plain(s.root, name, name == headsName); err != nil {
-			return err
+		if err := plain(s.root, name, name == headsName); err != nil {
+			return s.fault(err, "looking at "+name)
 		}
 	}
 	if err := s.root.Mkdir(headsName, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return s.fault(err, "creating the folder of head records")
 	}
-	heads, err := s.root.OpenRoot(headsName)
+	records, err := s.root.OpenRoot(headsName)
 	if err != nil {
 		return s.fault(err, "opening the folder of head records")
 	}
@@ -154,21 +164,21 @@ func (s *Store) prepare() error {
 		err = nil
 	}
 	if err != nil {
-		heads.Close()
+		records.Close()
 		return s.fault(err, "creating the database")
 	}
-	s.heads = heads
+	s.heads = &heads{records}
 	return nil
 }
 
 // plain refuses a name under which something else than a file or folder stands.
-func (s *Store) plain(root *os.Root, name string, folder bool) error {
+func plain(root *os.Root, name string, folder bool) error {
 	info, err := root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return s.fault(err, "looking at "+name)
+		return err
 	}
 	if info.Mode().IsRegular() && !folder || info.IsDir() && folder {
 		return nil
@@ -190,7 +200,7 @@ func describe(m fs.FileMode) string {
 }
 
 func (s *Store) openLock() (*os.File, error) {
-	if err := s.plain(s.root, lockName, false); err != nil {
+	if err := plain(s.root, lockName, false); err != nil {
 		return nil, err
 	}
 	return s.root.OpenFile(lockName, os.O_RDWR|os.O_CREATE, 0o600)
