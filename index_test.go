@@ -8,7 +8,7 @@ import (
 )
 
 func TestNoIndexIsNamedLikeAKind(t *testing.T) {
-	kinds := []Kind{KindLog, KindTeam, KindTask, KindComment, KindReference, KindMember, KindMessage, KindAsk, KindTodo, KindBinding, KindToken, KindErasure, KindRunning}
+	kinds := []Kind{KindLog, KindTeam, KindTask, KindComment, KindReference, KindMember, KindMessage, KindAsk, KindTodo, KindBinding, KindToken, KindErasure, KindRunning, KindTrusted}
 	for _, i := range []Index{
 		IndexReady, IndexOwner, IndexStatus, IndexInternal, IndexParent, IndexSubject, IndexKey, IndexBlocker, IndexReference, IndexLeased,
 		IndexSession, IndexGuest, IndexInbox, IndexUnread, IndexDead, IndexSent, IndexOpenAsk, IndexTaskAsk, IndexDeadline,

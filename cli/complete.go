@@ -27,6 +27,9 @@ func (p *program) completeArgs(c *command) cobra.CompletionFunc {
 		if place == "FILE" {
 			return nil, cobra.ShellCompDirectiveDefault
 		}
+		if place == "DIR" {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		}
 		noun, _, _ := strings.Cut(c.verb.Name, " ")
 		return p.offers(cmd.Context(), noun, place), cobra.ShellCompDirectiveNoFileComp
 	}

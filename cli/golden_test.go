@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -38,7 +39,11 @@ type desk struct {
 }
 
 func newDesk(t *testing.T) *desk {
-	return &desk{t: t, dir: t.TempDir(), clock: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC), color: "never", width: 80, limit: time.Minute}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &desk{t: t, dir: dir, clock: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC), color: "never", width: 80, limit: time.Minute}
 }
 
 // run types a command and gives what appears, talk included, and the exit code.
@@ -281,6 +286,13 @@ func story() []step {
 		{"sync", `sync`, ""},
 		{"sync", `sync --team docs --as bob`, ""},
 		{"sync", `sync --cursor web::3`, ""},
+		{"trust", `trust`, ""},
+		{"trust", `trust --list`, ""},
+		{"trust", `trust`, ""},
+		{"trust", `trust --list`, ""},
+		{"trust", `trust --as bob`, ""},
+		{"trust", `trust --remove`, ""},
+		{"trust", `trust --remove`, ""},
 	}
 }
 
@@ -323,8 +335,11 @@ func TestGolden(t *testing.T) {
 		if s.verb == "watch" {
 			d.limit = 300 * time.Millisecond
 		}
-		if s.line == "doctor" {
+		switch s.line {
+		case "doctor":
 			d.plant()
+		case "trust --list":
+			d.plantHooks()
 		}
 		out, code := d.run(shellWords(line)...)
 		if s.verb == "" {
@@ -362,6 +377,15 @@ func (d *desk) plant() {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			d.t.Fatal(err)
 		}
+	}
+}
+
+// plantHooks gives the folder settings of its own.
+func (d *desk) plantHooks() {
+	path := filepath.Join(d.dir, "cwd", ".claude", "settings.json")
+	hooks := `{"hooks":{"TaskCreated":[{"hooks":[{"command":"./named-well"}]}],"TaskCompleted":[{"matcher":"*","hooks":[{"command":"make test\n\u001b[2Kmake lint"}]}]}}`
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(hooks), 0o600)); err != nil {
+		d.t.Fatal(err)
 	}
 }
 

@@ -65,6 +65,8 @@ func idsOf(answer any) []string {
 		return []string{v.ID}
 	case []*coord.TokenView:
 		return each(v, func(t *coord.TokenView) string { return t.ID })
+	case []*coord.TrustView:
+		return each(v, func(t *coord.TrustView) string { return t.File })
 	case []cadre.Event:
 		return each(v, eventID)
 	case *coord.Undone:

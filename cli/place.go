@@ -158,6 +158,7 @@ func (p *program) session(ctx context.Context, verb any) (*coord.Session, error)
 // coord is the way to the store, and what this process knows about itself.
 func (p *program) coord(store cadre.Store) (*coord.Coord, coord.Place) {
 	c := &coord.Coord{Store: store, Now: p.now, Warn: p.warn, Env: p.environ, Runtime: p.runtime, Claim: coord.ClaimOf(p.env)}
+	c.ClaudeDir, _ = p.claudeDir() // without a home there are no settings
 	if p.errTerm {
 		c.Terminal = p.stderr
 	}
@@ -238,6 +239,8 @@ func readsOnly(verb any) bool {
 		return v.DryRun
 	case schema:
 		return true
+	case *coord.Trust:
+		return v.List
 	case *coord.TokenCreate:
 		return v.Check() != nil // refused whatever there is: a first token stays possible
 	case *coord.TaskNext:

@@ -91,6 +91,8 @@ func otherRenderer(name string) func(*page, any) {
 		return as((*page).doctor)
 	case "install", "uninstall":
 		return (*page).installedOrPrinted
+	case "trust":
+		return as((*page).trusted)
 	case "gc":
 		return as((*page).collected)
 	case "import":

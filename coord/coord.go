@@ -24,12 +24,13 @@ import (
 type Coord struct {
 	Store cadre.Store
 	Now   func() cadre.Time
-	Hooks *Hooks                           // nil runs none
+	Hooks *Hooks                           // the user's own; nil runs none
 	Warn  func(format string, args ...any) // talk that refuses nothing
 
 	Transcripts Transcripts // nil: nothing is known from them
 	Terminal    io.Writer   // a person's; nil: there is none
 	Env         []string    // for commands that a person names
+	ClaudeDir   string      // where the user's own settings are; empty: no project's are looked for
 	Runtime     Runtime     // nil: members cannot be run
 	Fresh       bool        // there was no state before this process came
 	Claim       Claim       // the work that this process is a part of
@@ -283,11 +284,11 @@ func (s *Session) lookOnly(ctx context.Context, c cadre.Command, v cadre.Change)
 
 // commit appends what the verb decides, once its gates agreed to exactly that.
 func (s *Session) commit(ctx context.Context, c cadre.Command, v cadre.Change, said *reply) (cadre.Receipt, error) {
-	if s.Hooks.empty() {
+	if s.Hooks.empty() && s.projectNear(s.CWD) == "" {
 		receipt, err := s.Store.Update(ctx, s.Scope, c, func(snap cadre.Snap) ([]cadre.Event, error) {
 			events, err := said.decide(snap, c, v)
 			if err == nil && len(gatesOf(events)) > 0 {
-				err = noTeamHooks(snap)
+				err = s.noMoreHooks(snap)
 			}
 			return events, err
 		})
@@ -299,7 +300,7 @@ func (s *Session) commit(ctx context.Context, c cadre.Command, v cadre.Change, s
 		return receipt, err
 	}
 	agreed := map[gate]bool{}
-	for range mostGateRounds {
+	for round := range mostGateRounds {
 		var events []cadre.Event
 		hooks, asks := s.Hooks, *s
 		err := s.Store.View(ctx, s.Scope, func(snap cadre.Snap) (err error) {
@@ -314,7 +315,11 @@ func (s *Session) commit(ctx context.Context, c cadre.Command, v cadre.Change, s
 		if err != nil {
 			return cadre.Receipt{}, err
 		}
-		for _, g := range gatesOf(events) {
+		gates := gatesOf(events)
+		if hooks, err = asks.withProject(ctx, hooks, gates, round == 0); err != nil {
+			return cadre.Receipt{}, err
+		}
+		for _, g := range gates {
 			if err := asks.pass(ctx, g, hooks, agreed); err != nil {
 				return cadre.Receipt{}, err
 			}

@@ -33,8 +33,8 @@ const (
 	maxHookTime     = 24 * time.Hour
 )
 
-// Hooks are commands that the user's settings.json names, in the shape that
-// Claude Code reads: exit code 2 refuses, and what the command wrote to standard
+// Hooks are commands that the user's settings.json names, or a project's that is
+// trusted, in the shape that Claude Code reads: exit code 2 refuses, and what the command wrote to standard
 // error is the reason. So does one that cannot be started: a gate that cannot be asked
 // stays shut. Other failures are told and refuse nothing.
 type Hooks struct {
@@ -47,6 +47,8 @@ type HookCommand struct {
 	Command string
 	Timeout time.Duration
 	File    string // the settings that name it; none for one of the team's own
+	Matcher string // what the settings say beside it; at these moments it means nothing
+	Project string // the folder of the project that has it, if one does
 }
 
 // silent is the reason of a hook that gave none itself, and what to type about it.
@@ -60,10 +62,15 @@ func (h HookCommand) silent(format string, args ...any) (reason, hint string) {
 
 func (h *Hooks) empty() bool { return h == nil || len(h.Commands) == 0 }
 
-// noTeamHooks is errGate where the team has hooks of its own.
-func noTeamHooks(snap cadre.Snap) error {
+// noMoreHooks is errGate where the team has hooks of its own, or the project may that
+// the member is in.
+func (s *Session) noMoreHooks(snap cadre.Snap) error {
 	team, err := snap.Team()
-	if err == nil && team != nil && len(team.Settings.Hooks) > 0 {
+	if err != nil {
+		return err
+	}
+	folder, err := s.hookFolder(snap)
+	if err == nil && (folder != s.CWD || team != nil && len(team.Settings.Hooks) > 0) {
 		err = errGate
 	}
 	return err
@@ -75,18 +82,25 @@ func (s *Session) allHooks(snap cadre.Snap) (*Hooks, error) {
 	if err != nil || team == nil || len(team.Settings.Hooks) == 0 {
 		return s.Hooks, err
 	}
-	all := &Hooks{Commands: map[HookEvent][]HookCommand{}, Env: withoutTokens(s.Env)}
-	if s.Hooks != nil {
-		maps.Copy(all.Commands, s.Hooks.Commands)
-	}
+	commands := map[HookEvent][]HookCommand{}
 	for event, hooks := range team.Settings.Hooks {
-		own := slices.Clone(all.Commands[HookEvent(event)])
 		for _, h := range hooks {
-			own = append(own, HookCommand{Command: h.Command, Timeout: h.Timeout})
+			commands[HookEvent(event)] = append(commands[HookEvent(event)], HookCommand{Command: h.Command, Timeout: h.Timeout})
 		}
-		all.Commands[HookEvent(event)] = own
 	}
-	return all, nil
+	return s.Hooks.and(commands, s.Env), nil
+}
+
+// and are these hooks and more.
+func (h *Hooks) and(more map[HookEvent][]HookCommand, env []string) *Hooks {
+	all := &Hooks{Commands: map[HookEvent][]HookCommand{}, Env: withoutTokens(env)}
+	if h != nil {
+		maps.Copy(all.Commands, h.Commands)
+	}
+	for event, commands := range more {
+		all.Commands[event] = slices.Concat(all.Commands[event], commands)
+	}
+	return all
 }
 
 // settingsLimit bounds a settings.json, which is written by others.
@@ -125,7 +139,8 @@ func ParseHooks(data []byte, path string, env []string) (*Hooks, error) {
 			continue
 		}
 		var groups []struct {
-			Hooks []struct {
+			Matcher string `json:"matcher"`
+			Hooks   []struct {
 				Type    string  `json:"type"`
 				Command string  `json:"command"`
 				Timeout float64 `json:"timeout"`
@@ -143,7 +158,7 @@ func ParseHooks(data []byte, path string, env []string) (*Hooks, error) {
 				if c.Timeout > 0 {
 					limit = time.Duration(min(c.Timeout, maxHookTime.Seconds()) * float64(time.Second))
 				}
-				h.Commands[event] = append(h.Commands[event], HookCommand{c.Command, limit, path})
+				h.Commands[event] = append(h.Commands[event], HookCommand{Command: c.Command, Timeout: limit, File: path, Matcher: g.Matcher})
 			}
 		}
 	}
@@ -290,6 +305,9 @@ func (s *Session) runHook(ctx context.Context, hook HookCommand, env []string, g
 	cmd := shellCommand(limited, hook.Command)
 	var stderr bytes.Buffer
 	cmd.Stdin, cmd.Stderr, cmd.Env, cmd.Dir = bytes.NewReader(input), &limitedBuffer{Buffer: &stderr}, env, s.CWD
+	if hook.Project != "" {
+		cmd.Env = append(slices.Clone(env), "CLAUDE_PROJECT_DIR="+hook.Project)
+	}
 	cmd.WaitDelay = time.Second
 	err = cmd.Run()
 	if limited.Err() != nil && ctx.Err() == nil {

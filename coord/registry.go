@@ -88,6 +88,7 @@ func Verbs() []Verb {
 		{"doctor", "Examine Claude Code's files, and mend them", "cadre doctor --fix --dry-run", func() any { return &Doctor{} }},
 		{"install", "Give another program's agents Cadre's tools", "cadre install claude --write", func() any { return &Install{} }},
 		{"uninstall", "Take Cadre out of another program's settings", "cadre uninstall claude --write", func() any { return &Uninstall{} }},
+		{"trust", "Let the hooks that a project's own settings name run", "cadre trust --list", func() any { return &Trust{} }},
 		{"gc", "Find what nobody needs any more", "cadre gc --apply", func() any { return &GC{} }},
 		{"import", "Create tasks from a file, one JSON object a line", "cadre import plan.jsonl", func() any { return &cadre.TaskImport{} }},
 		{"export", "Write out tasks in the form that import reads", "cadre export --history", func() any { return &cadre.TaskExport{} }},

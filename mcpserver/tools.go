@@ -155,6 +155,7 @@ var unfit = map[string]string{
 	"run":            "reads a file",
 	"install":        "the operator's",
 	"uninstall":      "the operator's",
+	"trust":          "the operator's",
 	"watch":          "subscribe to cadre://board, or Sync with wait",
 }
 
