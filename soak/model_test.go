@@ -106,11 +106,16 @@ func linear(history []porcupine.Operation) porcupine.CheckResult {
 		}
 		needed = append(needed, some...)
 	}
-	if porcupine.CheckOperationsTimeout(listModel, needed, 20*time.Second) == porcupine.Ok {
+	if porcupine.CheckOperationsTimeout(listModel, needed, undecided/4) == porcupine.Ok {
 		return porcupine.Ok
 	}
-	return porcupine.CheckOperationsTimeout(listModel, history, time.Minute)
+	return porcupine.CheckOperationsTimeout(listModel, history, undecided)
 }
+
+// undecided is after what time the checker gives up, which no test takes for an order
+// that was found. A history is decided in milliseconds; this is for machines that have
+// much else to do.
+const undecided = 4 * time.Minute
 
 // explain gives the fewest operations with an unknown outcome that explain what
 // was seen of one task.
