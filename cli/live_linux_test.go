@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -29,23 +30,32 @@ func newScreen(t *testing.T, w *terminal, args ...string) *screen {
 		line += " '" + kv + "'"
 	}
 	line += " " + cmd.Path + " " + strings.Join(args, " ") + "; echo \"exit code $?\"; sleep 1000"
-	start := exec.Command("tmux", "-L", s.server, "-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", line)
-	start.Env = append(os.Environ(), "TMUX=")
-	if out, err := start.CombinedOutput(); err != nil {
+	t.Cleanup(func() { _, _ = s.tmux("kill-server") }) // it may never have come up
+	if out, err := s.tmux("-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", line); err != nil {
 		t.Fatalf("tmux (scripts/need tmux installs it): %v: %s", err, out)
 	}
-	t.Cleanup(func() { _ = exec.Command("tmux", "-L", s.server, "kill-server").Run() })
 	return s
+}
+
+// tmux has the server do something, which ends or is ended.
+func (s *screen) tmux(args ...string) (string, error) {
+	ctx, stop := context.WithTimeout(context.Background(), patience)
+	defer stop()
+	cmd := exec.CommandContext(ctx, "tmux", append([]string{"-L", s.server}, args...)...)
+	cmd.Env = append(os.Environ(), "TMUX=")
+	cmd.WaitDelay = patience / 10
+	out, err := cmd.CombinedOutput()
+	return string(out), err
 }
 
 // shows is what can be seen.
 func (s *screen) shows() string {
 	s.t.Helper()
-	out, err := exec.Command("tmux", "-L", s.server, "capture-pane", "-p").Output()
+	out, err := s.tmux("capture-pane", "-p")
 	if err != nil {
-		s.t.Fatal(err)
+		s.t.Fatalf("%v: %s", err, out)
 	}
-	return strings.TrimRight(string(out), "\n")
+	return strings.TrimRight(out, "\n")
 }
 
 // until waits until something can be seen.
@@ -53,20 +63,19 @@ func (s *screen) until(pattern string) string {
 	s.t.Helper()
 	re := regexp.MustCompile(pattern)
 	var seen string
-	for range 600 {
+	for began := time.Now(); time.Since(began) < patience; time.Sleep(50 * time.Millisecond) {
 		if seen = s.shows(); re.MatchString(seen) {
 			return seen
 		}
-		time.Sleep(50 * time.Millisecond)
 	}
-	past, _ := exec.Command("tmux", "-L", s.server, "capture-pane", "-p", "-S", "-").Output() // with what has left the window
+	past, _ := s.tmux("capture-pane", "-p", "-S", "-") // with what has left the window
 	s.t.Fatalf("%q is not to be seen:\n%s", pattern, past)
 	return ""
 }
 
 func (s *screen) press(keys ...string) {
 	s.t.Helper()
-	if out, err := exec.Command("tmux", append([]string{"-L", s.server, "send-keys"}, keys...)...).CombinedOutput(); err != nil {
+	if out, err := s.tmux(append([]string{"send-keys"}, keys...)...); err != nil {
 		s.t.Fatalf("%v: %s", err, out)
 	}
 }

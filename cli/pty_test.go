@@ -4,6 +4,7 @@ package cli_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -11,11 +12,16 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/creack/pty"
 
 	"cadre/internal/termtext"
 )
+
+// patience is how long a command may take before it counts as hanging, which is far
+// longer than any needs on a machine that has much else to do.
+const patience = 3 * time.Minute
 
 // terminal is a person's terminal with a home of its own.
 type terminal struct {
@@ -35,7 +41,11 @@ func (w *terminal) command(args ...string) *exec.Cmd {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	cmd := exec.CommandContext(w.t.Context(), path, args...)
+	ctx, stop := context.WithTimeout(w.t.Context(), patience)
+	w.t.Cleanup(stop)
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.WaitDelay = patience / 10
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) } // it then says where it stands
 	cmd.Dir = w.dir
 	cmd.Env = append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + w.dir, "TERM=xterm", "CADRE_STATE_DIR=" + filepath.Join(w.dir, "state"),
@@ -54,16 +64,35 @@ func (w *terminal) run(args ...string) (string, int) {
 		w.t.Fatal(err)
 	}
 	defer f.Close()
-	var out bytes.Buffer
-	out.ReadFrom(f) // ends with an error when the other side closes
-	return out.String(), exitOf(w.t, cmd.Wait())
+	out, seen := new(bytes.Buffer), make(chan struct{})
+	go func() {
+		out.ReadFrom(f) // ends with an error when the other side closes
+		close(seen)
+	}()
+	err = cmd.Wait()
+	select {
+	case <-seen:
+	case <-time.After(patience / 10):
+		w.t.Fatalf("cadre %s is over (%v), and something that it started holds its terminal", strings.Join(args, " "), err)
+	}
+	return w.ended(args, out.String()), exitOf(w.t, err)
 }
 
 // pipe runs a command without a terminal.
 func (w *terminal) pipe(args ...string) (string, int) {
 	w.t.Helper()
 	out, err := w.command(args...).CombinedOutput()
-	return string(out), exitOf(w.t, err)
+	return w.ended(args, string(out)), exitOf(w.t, err)
+}
+
+// ended fails where a command had to be ended, with what it had said by then and where
+// it stood.
+func (w *terminal) ended(args []string, out string) string {
+	w.t.Helper()
+	if strings.Contains(out, "SIGQUIT: quit") {
+		w.t.Fatalf("this did not end in %s: cadre %s\n%s", patience, strings.Join(args, " "), out)
+	}
+	return out
 }
 
 func exitOf(t *testing.T, err error) int {
@@ -247,7 +276,8 @@ func TestWhatNeverEndsEndsCleanlyOnInterrupt(t *testing.T) {
 		}
 		first := make([]byte, 8)
 		if _, err := out.Read(first); err != nil || !bytes.HasPrefix(first, []byte(tt.first)) {
-			t.Fatalf("read %q, %v", first, err)
+			_ = cmd.Cancel() // it may be over
+			t.Fatalf("read %q, %v; %v said %s", first, err, cmd.Wait(), &said)
 		}
 		if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 			t.Fatal(err)
