@@ -76,6 +76,19 @@ func (d *draft) addEdge(t *Task, by TaskID) error {
 	return nil
 }
 
+// beginWait makes a task wait for another from now on, which a completed one cannot, also
+// not for what is completed. An edge that is there already is no change.
+func (d *draft) beginWait(t, next *Task, by TaskID) error {
+	had := len(next.BlockedBy)
+	if err := d.addEdge(next, by); err != nil {
+		return err
+	}
+	if t.Status == Completed && len(next.BlockedBy) > had {
+		return t.cannotWait()
+	}
+	return nil
+}
+
 // cannotWait refuses a blocker that a completed task cannot have had.
 func (t *Task) cannotWait() error {
 	return refuse(RuleMove, "task %s is completed and cannot begin to wait", t.ID).hint("cadre task update %s --status pending", t.ID)

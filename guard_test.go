@@ -20,14 +20,23 @@ func TestOneUpdateCannotCloseACycle(t *testing.T) {
 func TestACompletedTaskCannotBeginToWait(t *testing.T) {
 	w := newTeam(t)
 	a, b := w.add("a"), w.add("b")
-	w.must(operator, &TaskDone{ID: a})
-	w.refused(RuleMove, operator, &TaskUpdate{ID: b, AddBlocks: []TaskID{a}})
-	w.refused(RuleMove, operator, &TaskBlock{ID: a, By: []TaskID{b}})
-	w.must(operator, &TaskDone{ID: b})
+	c := w.add("c", b)
 	pending := string(Pending)
+	w.must(operator, &TaskDone{ID: a})
+	for _, other := range []string{"open", "completed"} {
+		forward := w.refused(RuleMove, operator, &TaskBlock{ID: a, By: []TaskID{b}})
+		backward := w.refused(RuleMove, operator, &TaskUpdate{ID: b, AddBlocks: []TaskID{a}})
+		if forward.Error() != backward.Error() || forward.Hint != backward.Hint {
+			t.Errorf("for an %s blocker: %q one way, %q the other", other, forward, backward)
+		}
+		if other == "open" {
+			w.must(operator, &TaskDone{ID: b})
+		}
+	}
 	w.refused(RuleMove, operator, &TaskUpdate{ID: b, AddBlocks: []TaskID{a}, Status: &pending}) // open again in the same moment
-	w.must(operator, &TaskUpdate{ID: b, AddBlocks: []TaskID{a}})
-	w.must(operator, &TaskUpdate{ID: b, AddBlocks: []TaskID{a}, Status: &pending}) // the edge was there before
+	w.must(operator, &TaskDone{ID: c})
+	w.must(operator, &TaskBlock{ID: c, By: []TaskID{b}}) // the edge was there before
+	w.must(operator, &TaskUpdate{ID: b, AddBlocks: []TaskID{c}, Status: &pending})
 }
 
 func TestAReferenceIsNotMadeAndTakenAtOnce(t *testing.T) {

@@ -199,26 +199,14 @@ func (v *TaskUpdate) resolve(d *draft, t *Task) error {
 	return nil
 }
 
-// reopens says whether a completed task is not to be so any more.
-func (v *TaskUpdate) reopens(t *Task) bool {
-	if v.Status == nil || t.Status != Completed {
-		return false
-	}
-	to, err := ParseStatus(*v.Status)
-	return err == nil && to != Completed && to != Deleted
-}
-
 // edges records the changed fields, and then what they have to do with others:
 // dependencies in both directions, references, and a new owner's mail.
 func (v *TaskUpdate) edges(d *draft, t, next *Task) error {
-	if len(v.AddBlocked) > 0 && t.Status == Completed {
-		return t.cannotWait()
-	}
 	if err := next.unblock(v.DropBlocked...); err != nil {
 		return err
 	}
 	for _, by := range v.AddBlocked {
-		if err := d.addEdge(next, by); err != nil {
+		if err := d.beginWait(t, next, by); err != nil {
 			return err
 		}
 	}
@@ -234,14 +222,11 @@ func (v *TaskUpdate) edges(d *draft, t, next *Task) error {
 			return err
 		}
 		waiting := other.Clone()
-		if err := d.addEdge(waiting, t.ID); err != nil {
+		if err := d.beginWait(other, waiting, t.ID); err != nil {
 			return err
 		}
 		refusals = append(refusals, d.needOwner(other, "add a blocker to"))
 		if len(waiting.BlockedBy) > len(other.BlockedBy) {
-			if other.Status == Completed && v.reopens(t) {
-				return other.cannotWait()
-			}
 			if err := d.putTask(other, waiting); err != nil {
 				return err
 			}

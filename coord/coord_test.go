@@ -615,6 +615,32 @@ func TestGatesStayShut(t *testing.T) {
 	refused(t, cadre.RuleGate, gone, &cadre.TaskAdd{Subject: "from a folder that is gone"})
 }
 
+// TestAHookThatCannotBeStartedJudgesNothing: it refuses each time, and no attempt of the
+// task is used up.
+func TestAHookThatCannotBeStartedJudgesNothing(t *testing.T) {
+	dir := t.TempDir()
+	plain := filepath.Join(dir, "plain")
+	if err := os.WriteFile(plain, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := newDesk(t)
+	must[*cadre.Added](t, d.at(dir, nil), &cadre.TaskAdd{Subject: "one"})
+	for _, command := range []string{"/nosuch/hook", plain} {
+		d.Hooks = &coord.Hooks{Env: []string{"PATH=" + os.Getenv("PATH")}, Commands: map[coord.HookEvent][]coord.HookCommand{
+			coord.TaskCompleted: {{Command: command, Timeout: 10 * time.Second, File: "settings.json"}},
+		}}
+		for range cadre.DefaultAttempts + 1 {
+			e := refused(t, cadre.RuleGate, d.at(dir, nil), &cadre.TaskDone{ID: "1"})
+			if !strings.Contains(e.Message, "could not be started") || e.Hint != "$EDITOR settings.json" {
+				t.Errorf("%q, %q", e.Message, e.Hint)
+			}
+		}
+	}
+	if v := must[*cadre.TaskView](t, d.at(dir, nil), &cadre.TaskShow{ID: "1"}); v.State != cadre.TaskReadyState || v.Version != 1 {
+		t.Errorf("the task is %s in version %d", v.State, v.Version)
+	}
+}
+
 // TestCreatingDoesNotWaitForOthers: a slow hook agrees to what is created, not to
 // the id that was next when it began.
 func TestCreatingDoesNotWaitForOthers(t *testing.T) {

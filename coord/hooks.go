@@ -224,25 +224,30 @@ func (s *Session) pass(ctx context.Context, g gated, hooks *Hooks, agreed map[ga
 		return nil
 	}
 	for _, hook := range hooks.Commands[g.event] {
-		reason, hint, err := s.runHook(ctx, hook, hooks.Env, g)
+		no, err := s.runHook(ctx, hook, hooks.Env, g)
 		if err != nil {
 			return err
 		}
-		if reason != "" {
-			return s.refused(ctx, g, reason, hint)
+		if no.reason != "" {
+			return s.refused(ctx, g, no)
 		}
 	}
 	agreed[g.gate] = true
 	return nil
 }
 
-// refused records a refused completion and tells the caller the reason.
-func (s *Session) refused(ctx context.Context, g gated, reason, hint string) error {
+// refused records a refused completion, if the work was judged, and tells the caller
+// the reason.
+func (s *Session) refused(ctx context.Context, g gated, no refusal) error {
+	reason, hint := no.reason, no.hint
 	if g.event != TaskCompleted {
 		return cadre.Refuse(cadre.RuleGate, hint, "the %s hook refused: %s", g.event, reason)
 	}
 	hint = cmp.Or(hint, "cadre task show "+string(g.after.ID))
 	err := cadre.Refuse(cadre.RuleGate, hint, "the %s hook refused %s: %s", g.event, g.object, reason)
+	if no.unasked {
+		return err
+	}
 	c := s.command("task.refused")
 	c.Actor = cadre.Self
 	v := &cadre.TaskRefused{ID: g.after.ID, Reason: reason}
@@ -289,16 +294,22 @@ const (
 	notFound      = 127
 )
 
-// runHook asks one hook; a reason means no. A hint is what to type where the hook itself
-// is at fault.
-func (s *Session) runHook(ctx context.Context, hook HookCommand, env []string, g gated) (reason, hint string, err error) {
+// refusal is a hook's no, with the reason; none is a yes. The hint is what to type where
+// the hook itself is at fault; one that could not even be started judged nothing.
+type refusal struct {
+	reason, hint string
+	unasked      bool
+}
+
+// runHook asks one hook.
+func (s *Session) runHook(ctx context.Context, hook HookCommand, env []string, g gated) (no refusal, err error) {
 	told := hookInput{SessionID: s.Actor.Session, CWD: s.CWD, Event: g.event, Team: string(s.Scope), Teammate: g.member}
 	if t := g.after; t != nil {
 		told.TaskID, told.Subject, told.Description, told.Teammate, told.Task = string(t.ID), t.Subject, t.Description, t.Owner, t
 	}
 	input, err := json.Marshal(told)
 	if err != nil {
-		return "", "", err
+		return no, err
 	}
 	limited, cancel := context.WithTimeout(ctx, hook.Timeout)
 	defer cancel()
@@ -311,27 +322,28 @@ func (s *Session) runHook(ctx context.Context, hook HookCommand, env []string, g
 	cmd.WaitDelay = time.Second
 	err = cmd.Run()
 	if limited.Err() != nil && ctx.Err() == nil {
-		reason, hint = hook.silent("did not answer within %s", hook.Timeout)
-		return reason, hint, nil
+		no.reason, no.hint = hook.silent("did not answer within %s", hook.Timeout)
+		return no, nil
 	}
 	if ctx.Err() != nil {
-		return "", "", ctx.Err()
+		return no, ctx.Err()
 	}
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	switch {
 	case err == nil, errors.Is(err, exec.ErrWaitDelay):
-		return "", "", nil
+		return no, nil
 	case !ok, exit.ExitCode() == notExecutable, exit.ExitCode() == notFound:
-		reason, hint = hook.silent("could not be started: %v\n%s", err, stderr.String())
-		return reason, hint, nil
+		no.reason, no.hint = hook.silent("could not be started: %v\n%s", err, stderr.String())
+		no.unasked = true
+		return no, nil
 	case exit.ExitCode() == 2:
-		if reason = strings.TrimSpace(stderr.String()); reason == "" {
-			reason, hint = hook.silent("gave no reason")
+		if no.reason = strings.TrimSpace(stderr.String()); no.reason == "" {
+			no.reason, no.hint = hook.silent("gave no reason")
 		}
-		return reason, hint, nil
+		return no, nil
 	}
 	s.warn("the %s hook %q failed (%v), which refuses nothing: %s", g.event, hook.Command, err, strings.TrimSpace(stderr.String()))
-	return "", "", nil
+	return no, nil
 }
 
 func (c *Coord) warn(format string, args ...any) {
