@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fsnotify/fsnotify"
+
 	"cadre"
 )
 
@@ -13,6 +15,20 @@ func SetLeftover(t *testing.T, d time.Duration) {
 	old := leftover
 	leftover = d
 	t.Cleanup(func() { leftover = old })
+}
+
+// SetRescan makes followers look by themselves after a time.
+func SetRescan(t *testing.T, d time.Duration) {
+	old := rescan
+	rescan = d
+	t.Cleanup(func() { rescan = old })
+}
+
+// SetWatcher changes what followers hear with.
+func SetWatcher(t *testing.T, n func() (*fsnotify.Watcher, error)) {
+	old := newWatcher
+	newWatcher = n
+	t.Cleanup(func() { newWatcher = old })
 }
 
 // SawOldClient says whether a folder of memories knows of an older client.

@@ -37,19 +37,22 @@ func (s *Store) Events(ctx context.Context, scope cadre.Scope, after cadre.Head,
 	}
 }
 
-// How long a follower trusts that it would have heard of a change; and how much of
-// its time it spends at most on looking all the same.
-const (
-	rescan      = 2 * time.Second
-	rescanShare = 50
+// How long a follower trusts that it would have heard of a change, and what it hears
+// with. Tests look at each of the two alone.
+var (
+	rescan     = 2 * time.Second
+	newWatcher = fsnotify.NewWatcher
 )
+
+// rescanShare is how much of its time a follower spends at most on looking all the same.
+const rescanShare = 50
 
 // follow takes in what is written to a scope's files until the context ends. What
 // it hears from the system is a hint: now and then it looks at everything.
 func (s *Store) follow(ctx context.Context, scope cadre.Scope) {
 	var events <-chan fsnotify.Event // without a watcher it hears nothing, and looks
 	var lost <-chan error
-	watcher, err := fsnotify.NewWatcher()
+	watcher, err := newWatcher()
 	if err == nil {
 		defer watcher.Close()
 		events, lost = watcher.Events, watcher.Errors

@@ -3,17 +3,29 @@ package claudedir_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"strconv"
 	"testing"
 	"time"
 
+	"github.com/fsnotify/fsnotify"
+
 	"cadre"
+	"cadre/claudedir"
 	"cadre/claudefile"
 )
 
-// followed gives the events that a follower sees, until the test ends.
+// followed gives the events that a follower sees which listens and does not look by
+// itself, until the test ends.
 func (w *world) followed() <-chan cadre.Event {
+	w.Helper()
+	claudedir.SetRescan(w.T, time.Hour)
+	return w.follower()
+}
+
+// follower gives the events that a follower sees, until the test ends.
+func (w *world) follower() <-chan cadre.Event {
 	w.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	seen, done := make(chan cadre.Event, 100), make(chan struct{})
@@ -56,6 +68,49 @@ func (w *world) until(seen <-chan cadre.Event, right func(cadre.Event) bool) cad
 			w.Fatal("the follower saw nothing")
 		}
 	}
+}
+
+// A follower that cannot hear looks, now and then.
+func TestAFollowerThatHearsNothingLooks(t *testing.T) {
+	w := newWorld(t)
+	id := w.add("words")
+	claudedir.SetRescan(t, 10*time.Millisecond)
+	claudedir.SetWatcher(t, func() (*fsnotify.Watcher, error) { return nil, errors.New("no more of them on this machine") })
+	seen := w.follower()
+	w.edit(id, map[string]any{"owner": "bob"})
+	w.until(seen, func(e cadre.Event) bool { return e.Object.ID == string(id) })
+}
+
+// A follower that is told that it missed something looks at once.
+func TestAFollowerLooksWhenHintsWereLost(t *testing.T) {
+	w := newWorld(t)
+	id := w.add("words")
+	claudedir.SetRescan(t, time.Hour)
+	lost := make(chan error)
+	claudedir.SetWatcher(t, func() (*fsnotify.Watcher, error) {
+		heard, err := fsnotify.NewWatcher()
+		if err != nil {
+			return nil, err
+		}
+		deaf := *heard
+		deaf.Events, deaf.Errors = make(chan fsnotify.Event), lost
+		return &deaf, nil
+	})
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() {
+		for {
+			select {
+			case lost <- fsnotify.ErrEventOverflow:
+				time.Sleep(10 * time.Millisecond)
+			case <-stop:
+				return
+			}
+		}
+	}()
+	seen := w.follower()
+	w.edit(id, map[string]any{"owner": "bob"})
+	w.until(seen, func(e cadre.Event) bool { return e.Object.ID == string(id) })
 }
 
 func TestAFollowerSeesAnInPlaceEdit(t *testing.T) {

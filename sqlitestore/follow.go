@@ -9,8 +9,8 @@ import (
 	"cadre/internal/sqlite"
 )
 
-// rescan is how long a follower trusts that it would have been woken.
-const rescan = time.Second
+// rescan is how long a follower trusts that it would have been woken. Tests change it.
+var rescan = time.Second
 
 // chunk is how many events are read at once: what a reader does with them
 // happens outside the transaction.

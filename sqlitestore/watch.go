@@ -63,6 +63,9 @@ type watch struct {
 	closed  bool
 }
 
+// newWatcher is what is listened with. Tests change it.
+var newWatcher = fsnotify.NewWatcher
+
 // start begins to listen, once.
 func (w *watch) start(dir string, wake func(string)) {
 	w.mu.Lock()
@@ -70,7 +73,7 @@ func (w *watch) start(dir string, wake func(string)) {
 	if w.watcher != nil || w.closed {
 		return
 	}
-	watcher, err := fsnotify.NewWatcher()
+	watcher, err := newWatcher()
 	if err != nil {
 		return
 	}
