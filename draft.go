@@ -105,8 +105,11 @@ func (d *draft) putTask(before, after *Task) error {
 	if after.Status == Pending && (after.Owner == "" || before != nil && before.Status != Pending) {
 		after.unflag(FlagForced) // it is back, and waits like any other
 	}
-	if d.cmd.Actor.Kind == ActorGuest && after.Owner == d.me && after.Lease == nil && after.Open() {
-		after.Lease = d.leaseOf(GuestLease) // however it became the guest's
+	if d.cmd.Actor.Kind == ActorGuest && after.Owner == d.me && !after.Leased && after.Open() {
+		after.Leased = true // however it became the guest's
+		if err := d.hold(d.me, GuestLease); err != nil {
+			return err
+		}
 	}
 	if after.Plan != nil && before != nil && before.Owner != "" && before.Owner != after.Owner {
 		after.Plan = after.Plan.shut() // a plan is approved for the one who made it

@@ -93,7 +93,7 @@ func (w *jsonWriter) task(t *Task) {
 	w.int("refusals", t.Refusals)
 	w.other("result", t.Result, t.Result != nil)
 	w.other("plan", t.Plan, t.Plan != nil)
-	w.other("lease", t.Lease, t.Lease != nil)
+	w.bool("leased", t.Leased)
 	if t.Fence != 0 {
 		w.uint("fence", t.Fence)
 	}
@@ -162,6 +162,13 @@ func (w *jsonWriter) int(name string, n int) {
 }
 
 // uint writes a number, 0 too.
+func (w *jsonWriter) bool(name string, b bool) {
+	if b {
+		w.key(name)
+		w.out = append(w.out, "true"...)
+	}
+}
+
 func (w *jsonWriter) uint(name string, n uint64) {
 	w.key(name)
 	w.out = strconv.AppendUint(w.out, n, 10)

@@ -28,6 +28,8 @@ func full(v reflect.Value, text string) {
 		full(v.Elem(), text)
 	case reflect.String:
 		v.SetString("x" + text)
+	case reflect.Bool:
+		v.SetBool(true)
 	case reflect.Int, reflect.Int64:
 		v.SetInt(-7)
 	case reflect.Uint64:

@@ -24,6 +24,7 @@ const (
 	KindErasure   Kind = "erasure"
 	KindRunning   Kind = "running"
 	KindTrusted   Kind = "trusted"
+	KindHolder    Kind = "holder"
 )
 
 // Ref names one object of a scope.
@@ -35,8 +36,8 @@ type Ref struct {
 func (r Ref) String() string { return string(r.Kind) + " " + r.ID }
 
 // Object is anything that stands in a scope: *Task, *Team, *Member, *Message,
-// *Ask, *Todo, *Comment, *Reference, *Binding, *Token, *Erasure, *Running, *Trusted and *Log.
-// Objects are values that are replaced whole, never changed in place.
+// *Ask, *Todo, *Comment, *Reference, *Binding, *Token, *Erasure, *Running, *Trusted, *Holder
+// and *Log. Objects are values that are replaced whole, never changed in place.
 type Object interface {
 	Ref() Ref
 	// order is the object's place among those of its kind.
@@ -76,6 +77,8 @@ func newObject(k Kind) (Object, error) {
 		return &Running{}, nil
 	case KindTrusted:
 		return &Trusted{}, nil
+	case KindHolder:
+		return &Holder{}, nil
 	}
 	return nil, fmt.Errorf("unknown kind of object %q", clip(string(k), 40))
 }

@@ -272,7 +272,7 @@ func (in *intake) claims(w *ForeignTask, t, next *Task) error {
 func (in *intake) facts(w *ForeignTask, t, next *Task) error {
 	now := in.now()
 	if next.Owner != t.Owner {
-		next.Fence, next.Lease = in.Head().Fence+1, nil
+		next.Fence, next.Leased = in.Head().Fence+1, false
 		next.unflag(FlagOwner)
 		team, err := in.Team()
 		if err != nil {
@@ -295,7 +295,7 @@ func (in *intake) facts(w *ForeignTask, t, next *Task) error {
 	}
 	switch next.Status {
 	case Pending:
-		next.StartedAt, next.CompletedAt, next.Lease = nil, nil, nil
+		next.StartedAt, next.CompletedAt, next.Leased = nil, nil, false
 	case InProgress:
 		next.StartedAt, next.CompletedAt = &now, nil
 		if next.OpenBlockers > 0 {
@@ -309,10 +309,14 @@ func (in *intake) facts(w *ForeignTask, t, next *Task) error {
 		if next.OpenBlockers > 0 {
 			next.flag(FlagUnaccepted)
 		}
-		if t.Plan != nil && t.Plan.ApprovedBy == "" || t.Lease != nil && !t.Lease.expired(in.cmd.Now) && w.By.Name != t.Owner {
+		over, err := in.claimIsOver(t)
+		if err != nil {
+			return err
+		}
+		if t.Plan != nil && t.Plan.ApprovedBy == "" || t.Leased && !over && w.By.Name != t.Owner {
 			next.flag(FlagUngated)
 		}
-		next.Lease = nil
+		next.Leased = false
 		next.unflag(FlagPerson)
 	}
 	return nil
@@ -321,9 +325,12 @@ func (in *intake) facts(w *ForeignTask, t, next *Task) error {
 // obeyed says whether a write may change who has a task. One that takes a task
 // away from a live claim is put back once and asked about; a second one is obeyed.
 func (in *intake) obeyed(w *ForeignTask, t, next *Task) (bool, error) {
-	live := t.Lease != nil && !t.Lease.expired(in.cmd.Now)
+	over, err := in.claimIsOver(t)
+	if err != nil {
+		return false, err
+	}
 	taken := next.Owner != t.Owner || next.Status == Pending
-	if !live || !taken || w.By.Name == t.Owner {
+	if !t.Leased || over || !taken || w.By.Name == t.Owner {
 		return true, nil
 	}
 	asks, err := collect(scan[*Ask](in.Snap, IndexTaskAsk, prefixKey(string(t.ID)), ""))

@@ -117,6 +117,11 @@ func TestInvariantsCanFail(t *testing.T) {
 			d.BlockedBy, d.OpenBlockers = append(d.BlockedBy, "5"), 2
 			return d
 		},
+		"a claim on no lease": func(w *world) *Task {
+			e := w.task("5").Clone()
+			e.Owner, e.Leased = "ann", true
+			return e
+		},
 		"cycle": func(w *world) *Task {
 			a := w.task("1").Clone()
 			a.BlockedBy, a.OpenBlockers = []TaskID{"2"}, 1

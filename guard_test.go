@@ -132,11 +132,11 @@ func TestALeaseIsTakenOnOnesOwnTaskToo(t *testing.T) {
 	id := w.must(operator, &TaskAdd{Subject: "x", Owner: "ann"}).(*Added).ID
 	w.must(as("ann"), &TaskNext{Claim: true, Lease: time.Minute})
 	got := w.task(id)
-	if got.Lease == nil || got.Fence == 0 || got.Status != InProgress {
+	if !got.Leased || got.Fence == 0 || got.Status != InProgress {
 		t.Errorf("got %+v", got)
 	}
 	w.must(as("ann"), &TaskStart{ID: id, Lease: 1 << 62})
-	if w.task(id).Lease.expired(w.now) {
+	if h := w.holder("ann"); h.Lease.expired(w.now) {
 		t.Error("a very long lease is over at once")
 	}
 }

@@ -109,9 +109,17 @@ func (v *GuestRenew) Decide(s Snap, c Command) ([]Event, error) {
 		return nil, err
 	}
 	for _, t := range held {
+		if t.Leased {
+			continue
+		}
 		next := t.Clone()
-		next.Lease = d.leaseOf(GuestLease)
+		next.Leased = true
 		d.put(t, next) // the same version: nobody changed what it says
+	}
+	if len(held) > 0 {
+		if err := d.renew(d.me, GuestLease); err != nil {
+			return nil, err
+		}
 	}
 	m, err := d.Member(d.me)
 	if err != nil || m == nil {

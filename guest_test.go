@@ -24,17 +24,17 @@ func TestAGuestsClaimIsLeasedAtOnce(t *testing.T) {
 	w.must(me, &TaskUpdate{ID: "3", Owner: new("codex"), Status: new("in_progress")})
 	w.must(me, &TaskUpdate{ID: "4", Status: new("in_progress")})
 	for _, id := range []TaskID{"1", "2", "3", "4"} {
-		if got := w.task(id); got.Owner != "codex" || got.Lease == nil {
-			t.Errorf("task %s: owner %q, lease %v", id, got.Owner, got.Lease)
+		if got := w.task(id); got.Owner != "codex" || !got.Leased {
+			t.Errorf("task %s: owner %q, lease %v", id, got.Owner, got.Leased)
 		}
 	}
 	w.must(me, &TaskUpdate{ID: "3", Status: new("completed")})
-	if w.task("3").Lease != nil {
+	if w.task("3").Leased {
 		t.Error("a completed task has a lease")
 	}
 	w.add("of another")
 	w.must(operator, &TaskUpdate{ID: "5", Owner: new("bob")})
-	if w.task("5").Lease != nil {
+	if w.task("5").Leased {
 		t.Error("somebody else's claim has a lease")
 	}
 }

@@ -73,6 +73,8 @@ func (d *draft) undo(e Event) error {
 		if e.Before == nil {
 			return nil // it was read: what was said cannot be unsaid
 		}
+	case *Holder:
+		return nil // it ends by itself
 	case *Log, *Ask, *Token:
 		return refuse(RuleMove, "event %d cannot be undone: it is about %s", e.Seq, e.Object).hint("cadre log")
 	case *Member:
@@ -105,7 +107,7 @@ func (d *draft) undoConflict(e Event) error {
 }
 
 // derivedFields follow from others and are never put back by themselves.
-var derivedFields = []string{"openBlockers", "fence", "lease", "unblocked"}
+var derivedFields = []string{"openBlockers", "fence", "leased", "unblocked"}
 
 // undoTask puts the changed fields of a task back, one by one.
 func (d *draft) undoTask(e Event, now, after *Task) error {
@@ -143,7 +145,7 @@ func (d *draft) undoTask(e Event, now, after *Task) error {
 		return err
 	}
 	if slices.Contains(changed, "owner") || slices.Contains(changed, "status") {
-		next.Fence, next.Lease = d.Head().Fence+1, nil
+		next.Fence, next.Leased = d.Head().Fence+1, false
 	}
 	return d.putBack(now, next)
 }
@@ -286,5 +288,7 @@ func Differences(events []Event) []Difference {
 	for i := range out {
 		out[i].Fields = changedFields(out[i].Before, out[i].After)
 	}
-	return slices.DeleteFunc(out, func(d Difference) bool { return len(d.Fields) == 0 && d.Object.Kind != KindLog })
+	return slices.DeleteFunc(out, func(d Difference) bool {
+		return d.Object.Kind == KindHolder || len(d.Fields) == 0 && d.Object.Kind != KindLog
+	})
 }

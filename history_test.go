@@ -155,7 +155,7 @@ func TestANewEpochSaysWhatIsMissing(t *testing.T) {
 	if got := w.state.Head(); got.Epoch != "epoch-2" || got.Seq <= anchor.Seq || got.Fence <= anchor.Fence || got.Next < anchor.Next {
 		t.Errorf("the head is %+v after the anchor %+v", got, anchor)
 	}
-	if got := w.task(id); got.Lease != nil || got.Owner != "" {
+	if got := w.task(id); got.Leased || got.Owner != "" {
 		t.Errorf("the lease is not void: %+v", got)
 	}
 	if asks := w.look(operator, &AskList{}).([]*Ask); len(asks) != 0 {

@@ -20,7 +20,7 @@ const (
 	IndexKey       Index = "key"      // tasks that are not removed: key, id
 	IndexBlocker   Index = "blocker"  // tasks: each blocker, id; the edge from its other side
 	IndexReference Index = "refers"   // references: either task, the other
-	IndexLeased    Index = "leased"   // tasks that carry a lease: boot, when it ends, id
+	IndexLeased    Index = "leased"   // holders whose lease was not ended: boot, when it ends, name
 	IndexSession   Index = "session"  // members: session, name
 	IndexGuest     Index = "guest"    // members that are there only while a connection says so: boot, until when, name
 	IndexInbox     Index = "inbox"    // messages: recipient, number
@@ -94,9 +94,6 @@ func (t *Task) index(add func(Index, string)) {
 		for _, b := range t.BlockedBy {
 			add(IndexBlocker, joinKey(string(b), id))
 		}
-	}
-	if t.Lease != nil {
-		add(IndexLeased, joinKey(t.Lease.Boot, upKey(t.Lease.Until), id))
 	}
 	if !t.Open() {
 		return

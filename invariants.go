@@ -8,8 +8,8 @@ import (
 // CheckInvariants holds a scope against what must always be true: edges are the
 // same from both sides and lead to tasks that exist, there is no cycle, every
 // count of open blockers is right, nothing was completed before what it waited
-// for, nothing in progress belongs to nobody, and no id is past the next one; what
-// a file says against that must be flagged. It reads everything, so it is for
+// for, nothing in progress belongs to nobody, every claim on a lease has one, and no id
+// is past the next one; what a file says against that must be flagged. It reads everything, so it is for
 // tests and audits.
 func CheckInvariants(s Snap) error {
 	tasks := map[TaskID]*Task{}
@@ -70,6 +70,15 @@ func checkTask(s Snap, tasks map[TaskID]*Task, t *Task) error {
 	}
 	if t.Status == InProgress && t.Owner == "" && !t.has(FlagNobody) {
 		return fmt.Errorf("task %s is in progress and belongs to nobody", t.ID)
+	}
+	if t.Leased {
+		h, err := s.holder(t.Owner)
+		if err != nil {
+			return err
+		}
+		if h == nil || h.Lease == nil {
+			return fmt.Errorf("task %s is held by %q on a lease that is not there", t.ID, t.Owner)
+		}
 	}
 	waiting, err := collect(s.Blocks(t.ID))
 	if err != nil {

@@ -36,10 +36,12 @@ func (v *TaskRenew) Decide(s Snap, c Command) ([]Event, error) {
 		if err := d.holds(t); err != nil {
 			return err
 		}
-		next := t.Clone()
-		next.Lease = d.leaseOf(v.Lease)
-		d.put(t, next) // the same version: nobody changed what it says, and no hook need be asked again
-		return nil
+		if !t.Leased {
+			next := t.Clone()
+			next.Leased = true
+			d.put(t, next) // the same version: nobody changed what it says, and no hook need be asked again
+		}
+		return d.renew(t.Owner, v.Lease)
 	})
 }
 
@@ -72,6 +74,89 @@ func (v *LeasesExpire) Answer(s Snap, c Command, r Receipt) (any, error) {
 	return ids, nil
 }
 
+// Holder is a member that took tasks on a lease, and until when those claims last. It is an
+// object of its own, and one for all its tasks, because it is renewed every few seconds
+// and each renewal stays in the log.
+type Holder struct {
+	Name  string `json:"name"`
+	Lease *Lease `json:"lease,omitempty"` // nil: it ran out, and what it held was given back
+}
+
+func (h *Holder) Ref() Ref      { return Ref{KindHolder, h.Name} }
+func (h *Holder) order() string { return h.Name }
+func (h *Holder) index(add func(Index, string)) {
+	if h.Lease != nil {
+		add(IndexLeased, joinKey(h.Lease.Boot, upKey(h.Lease.Until), h.Name))
+	}
+}
+
+// SignOfLife says whether an event says nothing but that somebody is still there, or
+// that its lease on nothing is over. There are many, and people are not shown them.
+func (e Event) SignOfLife() bool {
+	switch after := e.After.(type) {
+	case *Holder:
+		return true
+	case *Member:
+		before, ok := e.Before.(*Member)
+		return ok && after.Lease != nil && slices.Equal(changedFields(before, after), []string{"lease"})
+	}
+	return false
+}
+
+// holder gives a member's lease; nil where it never had one.
+func (s Snap) holder(name string) (*Holder, error) { return get[Holder](s, Ref{KindHolder, name}) }
+
+// hold sees to it that a member has a lease of about a length. One that was renewed a
+// moment ago will do: who works through many short tasks writes no lease with each.
+func (d *draft) hold(name string, length time.Duration) error {
+	if length <= 0 {
+		return nil
+	}
+	h, err := d.holder(name)
+	if err != nil {
+		return err
+	}
+	if want := d.leaseOf(length); h != nil && h.Lease != nil && h.Lease.Boot == want.Boot && h.Lease.Until-d.cmd.Now.Up >= length*2/3 {
+		return nil
+	}
+	return d.renew(name, length)
+}
+
+// renew has a member's lease last for a length from now on, or for as long as it does.
+func (d *draft) renew(name string, length time.Duration) error {
+	h, err := d.holder(name)
+	if err != nil {
+		return err
+	}
+	next := &Holder{Name: name, Lease: d.leaseOf(length)}
+	if h == nil {
+		d.put(nil, next)
+		return nil
+	}
+	if l := h.Lease; l == nil || l.Boot != next.Lease.Boot || l.Until < next.Lease.Until {
+		d.put(h, next)
+	}
+	return nil
+}
+
+// claimIsOver says whether a task is held on a lease that ran out.
+func (d *draft) claimIsOver(t *Task) (bool, error) {
+	if !t.Leased {
+		return false, nil
+	}
+	h, err := d.holder(t.Owner)
+	return err == nil && (h == nil || h.Lease == nil || h.Lease.expired(d.cmd.Now)), err
+}
+
+// expireClaim gives a task back, with all that its owner holds, if its lease ran out.
+func (d *draft) expireClaim(t *Task) error {
+	over, err := d.claimIsOver(t)
+	if err != nil || !over {
+		return err
+	}
+	return d.lose(t.Owner, "its lease ran out")
+}
+
 // leaseOf is a lease from now on. None is longer than a day: what holds a task
 // that long must say now and then that it is still there.
 func (d *draft) leaseOf(length time.Duration) *Lease {
@@ -84,7 +169,7 @@ type lasting interface {
 	lease() *Lease
 }
 
-func (t *Task) lease() *Lease   { return t.Lease }
+func (h *Holder) lease() *Lease { return h.Lease }
 func (m *Member) lease() *Lease { return m.Lease }
 
 // overdue gives what stands in an index of leases and is over. Of what is not over it
@@ -115,11 +200,11 @@ func overdue[P lasting](s Snap, i Index, now Time) (over []P, err error) {
 // it wakes nobody.
 func (s Snap) NextEnd(after Time) (lease *time.Duration, ask *time.Time, err error) {
 	boot := prefixKey(after.Boot)
-	for t, err := range scan[*Task](s, IndexLeased, boot, boot+upKey(after.Up)+"\xff") {
+	for h, err := range scan[*Holder](s, IndexLeased, boot, boot+upKey(after.Up)+"\xff") {
 		if err != nil {
 			return nil, nil, err
 		}
-		lease = &t.Lease.Until
+		lease = &h.Lease.Until
 		break
 	}
 	for a, err := range scan[*Ask](s, IndexDeadline, "", timeKey(after.Wall)+"\xff") {
@@ -156,20 +241,20 @@ func (s Snap) lost(now Time, guests bool) (names []string, err error) {
 	for _, m := range gone {
 		names = append(names, m.Name)
 	}
-	over, err := overdue[*Task](s, IndexLeased, now)
+	over, err := overdue[*Holder](s, IndexLeased, now)
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range over {
-		if slices.Contains(names, t.Owner) {
+	for _, h := range over {
+		if slices.Contains(names, h.Name) {
 			continue
 		}
-		m, err := s.Member(t.Owner)
+		m, err := s.Member(h.Name)
 		if err != nil {
 			return nil, err
 		}
 		if !guests || m == nil || m.Lease != nil {
-			names = append(names, t.Owner)
+			names = append(names, h.Name)
 		}
 	}
 	return names, nil
@@ -177,8 +262,9 @@ func (s Snap) lost(now Time, guests bool) (names []string, err error) {
 
 // lose gives back what a member held that was lost: each task pending, with one
 // more attempt and a new fencing number, all in this commit; and tells the lead,
-// once. A guest cannot be relied on to come back: it keeps nothing, leads nothing, and
-// has left once its stay is over.
+// once. A lease that ran out while nothing was held on it lost nothing. A guest cannot
+// be relied on to come back: it keeps nothing, leads nothing, and has left once its stay
+// is over.
 func (d *draft) lose(member, why string) error {
 	m, err := d.Member(member)
 	if err != nil {
@@ -191,7 +277,7 @@ func (d *draft) lose(member, why string) error {
 	}
 	var given []string
 	for _, t := range held {
-		if t.Lease == nil && !guest {
+		if !t.Leased && !guest {
 			continue
 		}
 		if err := d.requeue(t, nil); err != nil {
@@ -199,13 +285,23 @@ func (d *draft) lose(member, why string) error {
 		}
 		given = append(given, string(t.ID))
 	}
-	if guest {
-		err = d.setNoLead(member, true)
-	}
+	h, err := d.holder(member)
 	if err != nil {
 		return err
 	}
-	if guest && m.Lease.expired(d.cmd.Now) {
+	if h != nil && h.Lease != nil {
+		d.put(h, &Holder{Name: member})
+	}
+	over := guest && m.Lease.expired(d.cmd.Now)
+	if len(given) == 0 && !over {
+		return nil
+	}
+	if guest {
+		if err := d.setNoLead(member, true); err != nil {
+			return err
+		}
+	}
+	if over {
 		err = d.depart(member, guestGone, true)
 	} else {
 		err = d.setMemberState(member, StateUnreachable, why)
@@ -270,15 +366,25 @@ func (d *draft) setMemberState(name string, state MemberState, evidence string) 
 // voidLeases ends every lease, for a log that lost events: nobody can know who
 // holds what.
 func (d *draft) voidLeases() error {
-	leased, err := collect(d.Tasks(TaskQuery{Index: IndexLeased}))
+	holders, err := collect(scan[*Holder](d.Snap, IndexLeased, "", ""))
 	if err != nil {
 		return err
 	}
-	for _, t := range leased {
-		next := t.Clone()
-		next.back(d)
-		if err := d.putTask(t, next); err != nil {
+	for _, h := range holders {
+		d.put(h, &Holder{Name: h.Name})
+		held, err := collect(d.Tasks(TaskQuery{Index: IndexOwner, Key: h.Name}))
+		if err != nil {
 			return err
+		}
+		for _, t := range held {
+			if !t.Leased {
+				continue
+			}
+			next := t.Clone()
+			next.back(d)
+			if err := d.putTask(t, next); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -105,5 +106,95 @@ func TestNextEnd(t *testing.T) {
 	w.now.Boot = "another"
 	if lease, _, err := (Snap{&w.state}).NextEnd(w.now); lease != nil || err != nil {
 		t.Errorf("after another boot: %v, %v", lease, err)
+	}
+}
+
+func (w *world) holder(name string) *Holder {
+	w.t.Helper()
+	h, err := Snap{&w.state}.holder(name)
+	if err != nil || h == nil {
+		w.t.Fatalf("%s holds nothing: %v", name, err)
+	}
+	return h
+}
+
+// TestARenewalIsSmall: it stays in the log for ever, and there is one every few seconds.
+func TestARenewalIsSmall(t *testing.T) {
+	w := newTeam(t, "ann")
+	id := w.must(operator, &TaskAdd{Subject: "long", Description: strings.Repeat("much to say. ", 500)}).(*Added).ID
+	w.must(as("ann"), &TaskStart{ID: id, Lease: time.Minute})
+	was := w.task(id)
+	w.pass(30 * time.Second)
+	c := w.command(as("ann"))
+	events, err := (&TaskRenew{ID: id, Fence: was.Fence, Lease: time.Minute}).Decide(Snap{&w.state}, c)
+	if err != nil || len(events) != 1 || events[0].After.Ref() != (Ref{KindHolder, "ann"}) {
+		t.Fatalf("a renewal wrote %v, %v", events, err)
+	}
+	if _, lines, err := Seal(w.state.Head(), "docs", c, events); err != nil || len(lines[0]) > 800 {
+		t.Errorf("a renewal is %d bytes long, %v", len(lines[0]), err)
+	}
+}
+
+// TestOneLeaseForAllThatAMemberHolds: a short task costs no lease of its own, all go back
+// together, and a lease that ran out while nothing was held on it is no loss.
+func TestOneLeaseForAllThatAMemberHolds(t *testing.T) {
+	w := newTeam(t, "ann")
+	for range 5 {
+		id := w.add("short")
+		w.must(as("ann"), &TaskStart{ID: id, Lease: time.Minute})
+		w.pass(time.Second)
+		w.must(as("ann"), &TaskDone{ID: id})
+	}
+	if n := len(w.state.history[Ref{KindHolder, "ann"}]); n != 1 {
+		t.Errorf("five short tasks wrote %d leases", n)
+	}
+	one, two := w.add("one"), w.add("two")
+	w.must(as("ann"), &TaskStart{ID: one, Lease: time.Minute})
+	w.pass(40 * time.Second)
+	w.must(as("ann"), &TaskClaim{ID: two, Lease: time.Minute})
+	w.pass(50 * time.Second)
+	if w.must(operator, &LeasesExpire{}); w.task(one).Owner != "ann" {
+		t.Error("what it holds was given back although it took another task since")
+	}
+	w.pass(11 * time.Second)
+	w.must(operator, &LeasesExpire{})
+	for _, id := range []TaskID{one, two} {
+		if got := w.task(id); got.Owner != "" || got.Leased || got.Attempts != 1 {
+			t.Errorf("task %s is %+v", id, got)
+		}
+	}
+	if m := w.member("ann"); m.State != StateUnreachable {
+		t.Errorf("ann is %s", m.State)
+	}
+
+	w = newTeam(t, "ann")
+	w.must(as("ann"), &TaskStart{ID: w.add("done in time"), Lease: time.Minute})
+	w.must(as("ann"), &TaskDone{ID: "1"})
+	before, mail := w.member("ann").State, len(w.inbox(LeadName))
+	w.pass(2 * time.Minute)
+	w.must(operator, &LeasesExpire{})
+	if w.holder("ann").Lease != nil || w.member("ann").State != before || len(w.inbox(LeadName)) != mail {
+		t.Errorf("a lease on nothing: %+v, %+v, %v", w.holder("ann"), w.member("ann"), w.inbox(LeadName))
+	}
+	seq := w.state.Head().Seq
+	if w.must(operator, &LeasesExpire{}); w.state.Head().Seq != seq {
+		t.Error("it is ended again and again")
+	}
+}
+
+// TestALeaseOutlivesNoOwner: who comes after under the same name keeps its own.
+func TestALeaseOutlivesNoOwner(t *testing.T) {
+	w := newTeam(t, "ann", "ben")
+	id := w.add("work")
+	w.must(as("ann"), &TaskStart{ID: id, Lease: time.Minute})
+	w.must(operator, &TaskUpdate{ID: id, Owner: new("ben")})
+	w.must(as("ben"), &TaskStart{ID: id})
+	w.pass(2 * time.Minute)
+	w.must(operator, &LeasesExpire{})
+	if got := w.task(id); got.Owner != "ben" || got.Status != InProgress || got.Leased {
+		t.Errorf("ben, who has no lease, lost it: %+v", got)
+	}
+	if m := w.member("ann"); m.State == StateUnreachable {
+		t.Error("ann, who held nothing, was lost")
 	}
 }

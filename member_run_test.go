@@ -182,7 +182,7 @@ func TestANewSupervisorTakesOver(t *testing.T) {
 	if len(again) != 2 || w.member("ben").Process != nil || w.member("ben").State != StateDeparted {
 		t.Errorf("started again: %v; ben is %+v", again, w.member("ben"))
 	}
-	if got := w.task(id); got.Status != Pending || got.Owner != "ann" || got.Attempts != 0 || got.Lease != nil {
+	if got := w.task(id); got.Status != Pending || got.Owner != "ann" || got.Attempts != 0 || got.Leased {
 		t.Errorf("%+v", got)
 	}
 	const waits = "ann is starting: waits for a supervisor"
@@ -264,7 +264,7 @@ func TestATaskIsPutOff(t *testing.T) {
 	w.refused(RuleFence, as("ann"), &TaskDefer{ID: id, Fence: before.Fence + 1})
 	w.refused(RuleFence, as("ben"), &TaskDefer{ID: id, Fence: before.Fence})
 	w.must(as("ann"), &TaskDefer{ID: id, Fence: before.Fence})
-	if got := w.task(id); got.Status != Pending || got.Owner != "ann" || got.Attempts != 0 || got.Lease != nil || got.Fence <= before.Fence {
+	if got := w.task(id); got.Status != Pending || got.Owner != "ann" || got.Attempts != 0 || got.Leased || got.Fence <= before.Fence {
 		t.Errorf("%+v", got)
 	}
 }
@@ -275,7 +275,7 @@ func TestACompletedTaskNeedsNoRenewal(t *testing.T) {
 	w.must(as("ann"), &TaskNext{Claim: true, Lease: time.Minute})
 	w.must(as("ann"), &TaskDone{ID: id})
 	w.must(as("ann"), &TaskRenew{ID: id, Fence: w.task(id).Fence, Lease: time.Minute})
-	if got := w.task(id); got.Status != Completed || got.Lease != nil {
+	if got := w.task(id); got.Status != Completed || got.Leased {
 		t.Errorf("%+v", got)
 	}
 	w.refused(RuleFence, as("ben"), &TaskRenew{ID: id, Lease: time.Minute})

@@ -200,9 +200,6 @@ func (v *News) task(d *draft, out *NewsView, before, after *Task) error {
 	if err != nil || now == nil || now.Kind == KindInternal {
 		return err
 	}
-	if before != nil && slices.Equal(changedFields(before, after), []string{"lease"}) {
-		return nil // a claim was renewed
-	}
 	switch {
 	case now.Owner == d.me && now.Status != Deleted:
 		return v.add(d, out, &out.Tasks, now.ID)

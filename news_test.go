@@ -19,7 +19,7 @@ func TestAGuestJoinsWithItsFirstChange(t *testing.T) {
 		t.Fatalf("a refused guest joined: %d members", n)
 	}
 	w.must(me, &TaskClaim{ID: one})
-	if got := w.task(one); got.Owner != "codex-2" || got.Lease == nil {
+	if got := w.task(one); got.Owner != "codex-2" || !got.Leased {
 		t.Errorf("the guest's claim is %+v", got)
 	}
 	w.refused(RuleOwned, guest("codex", "c2"), &TaskClaim{ID: one})

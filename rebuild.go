@@ -70,7 +70,7 @@ func (v *TeamRebuild) Decide(s Snap, c Command) ([]Event, error) {
 func (d *draft) rebuildTasks(tasks []*Task) error {
 	for _, t := range tasks {
 		next := t.Clone()
-		next.BlockedBy, next.Lease, next.Flags = nil, nil, nil
+		next.BlockedBy, next.Leased, next.Flags = nil, false, nil
 		if next.Status == InProgress {
 			next.Status, next.Owner, next.StartedAt = Pending, "", nil
 		}

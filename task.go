@@ -77,8 +77,8 @@ type Result struct {
 	Commit  string   `json:"commit,omitempty"`
 }
 
-// Lease is a claim that ends by itself unless its holder renews it. It is
-// measured in time since boot: another boot means it is over.
+// Lease is something that ends by itself unless it is renewed. It is measured in
+// time since boot: another boot means it is over.
 type Lease struct {
 	Boot  string        `json:"boot"`
 	Until time.Duration `json:"until"`
@@ -113,7 +113,7 @@ type Task struct {
 	Refusals     int                        `json:"refusals,omitempty"`    // how often a gate hook said no
 	Result       *Result                    `json:"result,omitempty"`
 	Plan         *PlanGate                  `json:"plan,omitempty"`
-	Lease        *Lease                     `json:"lease,omitempty"`
+	Leased       bool                       `json:"leased,omitempty"` // the claim is over when its owner's lease is: see Holder
 	Fence        uint64                     `json:"fence,omitempty"`
 	Flags        []Flag                     `json:"flags,omitempty"`
 	Unblocked    []TaskID                   `json:"unblocked,omitempty"` // who waited for it when it was removed

@@ -100,7 +100,7 @@ func (d *draft) remove(t *Task, unblock bool) error {
 		return err
 	}
 	next := t.Clone()
-	next.Status, next.Lease = Deleted, nil
+	next.Status, next.Leased = Deleted, false
 	next.Unblocked = nil
 	for _, w := range waiting {
 		free := w.Clone()
@@ -170,7 +170,7 @@ func (d *draft) restore(t *Task) error {
 		return err
 	}
 	next := t.Clone()
-	next.Status, next.Lease = Pending, nil
+	next.Status, next.Leased = Pending, false
 	next.Fence = d.Head().Fence + 1
 	next.BlockedBy, next.Unblocked = nil, nil
 	for _, by := range t.BlockedBy {

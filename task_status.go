@@ -46,6 +46,9 @@ func (d *draft) claim(t *Task, force bool, lease time.Duration) (*Task, error) {
 	if t.Owner == d.me && (lease <= 0 || !t.Open()) {
 		return t, nil
 	}
+	if t.Owner == d.me && t.Leased {
+		return t, d.hold(d.me, lease)
+	}
 	if err := d.needMember(); err != nil {
 		return nil, err
 	}
@@ -53,12 +56,9 @@ func (d *draft) claim(t *Task, force bool, lease time.Duration) (*Task, error) {
 		return nil, err
 	}
 	next := t.Clone()
-	if next.Owner != d.me || next.Lease == nil {
-		next.Fence = d.Head().Fence + 1
-	}
-	next.Owner = d.me
-	if lease > 0 {
-		next.Lease = d.leaseOf(lease)
+	next.Fence, next.Owner, next.Leased = d.Head().Fence+1, d.me, lease > 0
+	if err := d.hold(d.me, lease); err != nil {
+		return nil, err
 	}
 	if force && t.OpenBlockers > 0 {
 		next.flag(FlagForced)
@@ -305,7 +305,7 @@ func (d *draft) complete(t *Task, result *Result, force bool) error {
 	if next.StartedAt == nil {
 		next.StartedAt = &now
 	}
-	next.Status, next.CompletedAt, next.Lease = Completed, &now, nil
+	next.Status, next.CompletedAt, next.Leased = Completed, &now, false
 	if result != nil {
 		next.Result = result
 	}
@@ -425,7 +425,7 @@ func (d *draft) release(t *Task) error {
 // back makes a task pending again without owner, under a new fencing number that
 // a late write of its old owner fails on.
 func (t *Task) back(d *draft) {
-	t.Status, t.Owner, t.Lease, t.StartedAt, t.CompletedAt = Pending, "", nil, nil, nil
+	t.Status, t.Owner, t.Leased, t.StartedAt, t.CompletedAt = Pending, "", false, nil, nil
 	t.Fence = d.Head().Fence + 1
 }
 

@@ -167,7 +167,7 @@ func (v *TaskUpdate) resolve(d *draft, t *Task) error {
 			owner = name
 		}
 		if owner != t.Owner {
-			t.Owner, t.Lease = owner, nil
+			t.Owner, t.Leased = owner, false
 			t.Fence = d.Head().Fence + 1
 			if t.Status == InProgress {
 				t.Status, t.StartedAt = Pending, nil

@@ -56,7 +56,7 @@ func TestTasksDispatch(t *testing.T) {
 	if len(got) != 2 || got[0].To != "ann" || got[0].Task.ID != high || got[1].To != "cat" || got[1].Task.ID != mine {
 		t.Fatalf("%+v", got)
 	}
-	if ann, cat := w.task(high), w.task(mine); ann.Status != InProgress || ann.Lease == nil || cat.Status != Pending || cat.Lease != nil {
+	if ann, cat := w.task(high), w.task(mine); ann.Status != InProgress || !ann.Leased || cat.Status != Pending || cat.Leased {
 		t.Errorf("%+v\n%+v", ann, cat)
 	}
 	w.must(operator, &MemberResume{Name: "ben"})
@@ -72,7 +72,7 @@ func TestAPlanThatIsRefusedNeedsAPerson(t *testing.T) {
 	w := spawned(t, "ann")
 	id := w.must(operator, &TaskAdd{Subject: "x", Run: "true", Plan: true}).(*Added).ID
 	got := w.must(as("ann"), &TaskNext{Claim: true, Runs: true, Lease: time.Minute}).(*TaskView)
-	if got.ID != id || got.Status != Pending || w.task(id).Lease != nil {
+	if got.ID != id || got.Status != Pending || w.task(id).Leased {
 		t.Fatalf("%+v", got)
 	}
 	w.must(as("ann"), &TaskFail{ID: id, Fence: got.Fence, Result: "it could not even make a plan"})
@@ -94,7 +94,7 @@ func TestTheNextTaskIsTakenUpWithTheCompletion(t *testing.T) {
 	first := w.must(as("ann"), &TaskNext{Claim: true, Lease: time.Minute, Runs: true}).(*TaskView)
 	done := &TaskDone{ID: first.ID, Fence: first.Fence, Take: &Take{Lease: time.Minute, Runs: true}}
 	got := w.must(as("ann"), done).(*Done)
-	if got.Next == nil || got.Next.ID != two || got.Next.Owner != "ann" || got.Next.Status != InProgress || w.task(two).Lease == nil {
+	if got.Next == nil || got.Next.ID != two || got.Next.Owner != "ann" || got.Next.Status != InProgress || !w.task(two).Leased {
 		t.Fatalf("next is %+v", got.Next)
 	}
 	w.refused(RuleFence, as("ann"), &TaskDone{ID: two, Fence: got.Next.Fence + 1, Take: &Take{}})

@@ -63,10 +63,8 @@ func (d *draft) task(id TaskID) (*Task, error) {
 	if err := d.expireAsks(scan[*Ask](d.Snap, IndexTaskAsk, prefixKey(string(id)), "")); err != nil {
 		return nil, err
 	}
-	if t.Lease.expired(d.cmd.Now) {
-		if err := d.lose(t.Owner, "its lease ran out"); err != nil {
-			return nil, err
-		}
+	if err := d.expireClaim(t); err != nil {
+		return nil, err
 	}
 	if len(d.events) == before {
 		return t, nil
@@ -89,14 +87,6 @@ func decideOn(s Snap, c Command, id TaskID, check func(*draft) error, change fun
 	t, err := d.task(id)
 	if err != nil {
 		return nil, err
-	}
-	if t.Lease.expired(c.Now) && t.Owner != d.me {
-		if err := d.lose(t.Owner, "its lease ran out"); err != nil {
-			return nil, err
-		}
-		if t, err = d.task(id); err != nil {
-			return nil, err
-		}
 	}
 	if err := change(d, t); err != nil {
 		return nil, err

@@ -214,7 +214,7 @@ func TestMembersDoWhatBecomesReady(t *testing.T) {
 	if got := w.lines("order"); !slices.Equal(got, []string{"one", "two", "three"}) {
 		t.Errorf("done in the order %v", got)
 	}
-	if r := w.task(one).Result; r == nil || !strings.HasSuffix(r.Summary, "hello") || w.task(one).Lease != nil {
+	if r := w.task(one).Result; r == nil || !strings.HasSuffix(r.Summary, "hello") || w.task(one).Leased {
 		t.Errorf("%+v with the result %+v", w.task(one), r)
 	}
 	if n := w.told("completed task"); n != 3 {

@@ -135,7 +135,7 @@ func TestAPlanIsAskedFor(t *testing.T) {
 		})
 		return asked != nil
 	})
-	if got := w.task(id); asked.Text != "I shall" || asked.Task != id || asked.From != "ann" || w.lines("ran") != nil || got.Lease != nil || got.Owner != "ann" {
+	if got := w.task(id); asked.Text != "I shall" || asked.Task != id || asked.From != "ann" || w.lines("ran") != nil || got.Leased || got.Owner != "ann" {
 		t.Errorf("asked for %+v about %+v, ran %v", asked, got, w.lines("ran"))
 	}
 	w.must("ask approve", &cadre.AskApprove{ID: asked.ID})

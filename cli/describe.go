@@ -120,7 +120,7 @@ func (pg *page) describeTask(before, after *cadre.Task, fields []string) string 
 	if !slices.Equal(before.BlockedBy, after.BlockedBy) {
 		words = append(words, "after "+orNothing(join(before.BlockedBy))+" → "+orNothing(join(after.BlockedBy)))
 	}
-	told := []string{"status", "owner", "openBlockers", "blockedBy", "version", "updatedAt", "startedAt", "completedAt", "fence", "lease", "unblocked"}
+	told := []string{"status", "owner", "openBlockers", "blockedBy", "version", "updatedAt", "startedAt", "completedAt", "fence", "leased", "unblocked"}
 	rest := slices.DeleteFunc(slices.Clone(fields), func(f string) bool { return slices.Contains(told, f) })
 	if list := pg.fieldList(rest, before, after); list != "" {
 		words = append(words, list)
@@ -178,10 +178,6 @@ func (pg *page) describeMember(before, after *cadre.Member) string {
 	}
 	if before.Role != after.Role {
 		return "is " + line(string(after.Role)) + " now"
-	}
-	was, is := *before, *after
-	if was.Lease, is.Lease = nil, nil; was == is {
-		return touched // a guest is still there
 	}
 	return pg.said("changed", after.Evidence)
 }

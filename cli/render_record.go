@@ -101,7 +101,7 @@ func (pg *page) blame(lines []cadre.BlameLine) {
 // derived says whether a field says nothing that a person would ask about.
 func derived(l cadre.BlameLine) bool {
 	switch l.Field {
-	case "id", "fence", "lease", "openBlockers", "createdAt", "startedAt", "completedAt":
+	case "id", "fence", "leased", "openBlockers", "createdAt", "startedAt", "completedAt":
 		return true
 	}
 	return jsonText(l.Value) == ""

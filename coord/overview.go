@@ -180,10 +180,10 @@ func (v *Overview) changes(ctx context.Context, s *Session, out *OverviewView) e
 	if out.Head.Seq <= from.Seq {
 		return nil
 	}
-	total := int(out.Head.Seq - from.Seq)
-	if total > mostShown {
-		from = cadre.Head{Seq: out.Head.Seq - mostShown}
-		out.More = total - mostShown
+	const most = 256 // of these the signs of life are left out; earlier events are only counted
+	if total := int(out.Head.Seq - from.Seq); total > most {
+		from = cadre.Head{Seq: out.Head.Seq - most}
+		out.More = total - most
 	}
 	for e, err := range s.Store.Events(ctx, s.Scope, from, false) {
 		if _, epoch := errors.AsType[*cadre.EpochError](err); epoch {
@@ -192,7 +192,13 @@ func (v *Overview) changes(ctx context.Context, s *Session, out *OverviewView) e
 		if err != nil {
 			return err
 		}
-		out.Changes = append(out.Changes, e)
+		if !e.SignOfLife() {
+			out.Changes = append(out.Changes, e)
+		}
+	}
+	if more := len(out.Changes) - mostShown; more > 0 {
+		out.More += more
+		out.Changes = slices.Clone(out.Changes[more:])
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func (v *Log) Run(ctx context.Context, s *Session) (any, error) {
 		return nil, err
 	}
 	keep := func(e cadre.Event) bool {
-		return (v.Task == "" || e.Object == cadre.Ref{Kind: cadre.KindTask, ID: strings.TrimPrefix(string(v.Task), "#")}) &&
+		return !e.SignOfLife() && (v.Task == "" || e.Object == cadre.Ref{Kind: cadre.KindTask, ID: strings.TrimPrefix(string(v.Task), "#")}) &&
 			(v.By == "" || e.Actor.Name == v.By)
 	}
 	all := v.Limit == 0 || v.Since != ""
@@ -328,7 +328,9 @@ func undone(e cadre.Event) cadre.CommandID {
 // lastToUndo is the caller's newest command that was not taken back yet.
 func (s *Session) lastToUndo(ctx context.Context) (cadre.CommandID, error) {
 	for n := 16; ; n *= 4 {
-		mine, err := s.newest(ctx, 0, n, false, func(e cadre.Event) bool { return sameCaller(e.Actor, s.Actor) || undone(e) != "" })
+		mine, err := s.newest(ctx, 0, n, false, func(e cadre.Event) bool {
+			return sameCaller(e.Actor, s.Actor) && !e.SignOfLife() || undone(e) != ""
+		})
 		if err != nil {
 			return "", err
 		}

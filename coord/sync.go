@@ -101,7 +101,9 @@ func (v *Sync) gather(ctx context.Context, s *Session, from cadre.Head) (*Synced
 		if err != nil {
 			return nil, err
 		}
-		news.Since = append(news.Since, e)
+		if !e.SignOfLife() {
+			news.Since = append(news.Since, e)
+		}
 	}
 	answer, err := s.Do(ctx, "sync", news)
 	if err != nil {

@@ -81,6 +81,9 @@ func (v *Watch) Run(ctx context.Context, s *Session) (any, error) {
 func (s *Session) follow(ctx context.Context, head cadre.Head, follow bool, until *condition) iter.Seq2[cadre.Event, error] {
 	return func(yield func(cadre.Event, error) bool) {
 		for e, err := range s.Store.Events(ctx, s.Scope, head, follow) {
+			if err == nil && e.SignOfLife() {
+				continue
+			}
 			if err == nil {
 				err = s.stillValid(ctx)
 			}

@@ -21,19 +21,19 @@ func (w *world) task(team, id string) (t task) {
 	return t
 }
 
-// leasedUntil is when the lease of a team's first task ends, as the log has it; 0 where
-// it has none.
+// leasedUntil is when the lease of a team's guest ends, as the log has it; 0 where it
+// has none.
 func (w *world) leasedUntil(team string) (until int64) {
 	w.t.Helper()
 	var events []struct {
 		Object struct{ Kind, ID string }
 		After  struct{ Lease struct{ Until int64 } }
 	}
-	if err := json.Unmarshal([]byte(w.cadre("log", "--json", "--limit", "0", "--team", team)), &events); err != nil {
+	if err := json.Unmarshal([]byte(w.cadre("audit", "export", "--json", "--team", team)), &events); err != nil {
 		w.t.Fatal(err)
 	}
 	for _, e := range events {
-		if e.Object.Kind == "task" && e.Object.ID == "1" {
+		if e.Object.Kind == "holder" && e.Object.ID == "raw" {
 			until = e.After.Lease.Until
 		}
 	}

@@ -107,7 +107,7 @@ func onlyOurs(before, after map[cadre.TaskID]*cadre.Task, ours said) error {
 		}
 		is := valuesOf(t)
 		for _, field := range fieldsOf(was, is) {
-			if before[id] != nil && before[id].Lease != nil && (field == "owner" || field == "status") {
+			if before[id] != nil && before[id].Leased && (field == "owner" || field == "status") {
 				continue // it may have run out, and a task is not taken away from somebody at work
 			}
 			want := was[field]

@@ -21,7 +21,8 @@ import (
 // The tables are strict, because a name that is stored as bytes equals none that
 // is asked for, and what it names would be there and not be found.
 func migrations() []string {
-	return []string{`
+	return []string{
+		`
 CREATE TABLE scope(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, place TEXT NOT NULL,
   epoch TEXT NOT NULL, seq INTEGER NOT NULL, hash TEXT NOT NULL, fence INTEGER NOT NULL, next INTEGER NOT NULL) STRICT;
 CREATE TABLE event(id INTEGER PRIMARY KEY, scope INTEGER NOT NULL, kind TEXT NOT NULL, object TEXT NOT NULL,
@@ -36,7 +37,10 @@ CREATE TRIGGER event_stays BEFORE DELETE ON event
   WHEN (SELECT CASE kind WHEN 'log' THEN json_extract(CAST(line AS TEXT),'$.after.where') END FROM event
     WHERE id<(OLD.id>>40)+1<<40 ORDER BY id DESC LIMIT 1) IS NOT 'gone'
   BEGIN SELECT RAISE(ABORT,'the log cannot be shortened'); END;
-`}
+`,
+		// Leases were the tasks' own. Those that ran while the program was replaced end with it.
+		"DELETE FROM entry WHERE list='leased';",
+	}
 }
 
 // version reads how many migrations a database has seen.

@@ -190,3 +190,40 @@ func TestAbsurdHeadRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// Leases stood on the tasks once, and their ends in the index that holders are found by.
+func TestLeasesOfTasksEndWithTheMigration(t *testing.T) {
+	dir := t.TempDir()
+	s, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.migrations = migrations()[:1]
+	if err := add(s, "one", 1); err != nil {
+		t.Fatal(err)
+	}
+	c, err := s.connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Script(t.Context(), "INSERT INTO entry SELECT scope,'leased',key,object FROM entry WHERE list='task'"); err != nil {
+		t.Fatal(err)
+	}
+	s.release(c, true)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = Open(dir); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	command := cadre.Command{ID: "two", Actor: cadre.Self, Door: "test", Verb: "leases expire"}
+	if _, err := s.Update(t.Context(), "work", command, func(snap cadre.Snap) ([]cadre.Event, error) {
+		return (&cadre.LeasesExpire{}).Decide(snap, command)
+	}); err != nil {
+		t.Error(err)
+	}
+	if report, err := s.Audit(t.Context(), nil); err != nil || len(report.Findings) > 0 {
+		t.Errorf("the audit found %+v, %v", report, err)
+	}
+}
