@@ -19,6 +19,7 @@ func (p *pass) foreignMail(in *intake, v *cadre.Foreign, name string, entries []
 		return err
 	}
 	there := map[cadre.MessageID]bool{}
+	var waits uint64 // the first message that its reader has not taken
 	for _, e := range entries {
 		if e.From == "" && e.Text == "" {
 			continue
@@ -33,6 +34,8 @@ func (p *pass) foreignMail(in *intake, v *cadre.Foreign, name string, entries []
 			v.Mail = append(v.Mail, mailOf(id, to, e))
 		case e.Read:
 			v.Taken = append(v.Taken, id)
+		case m.ReadAt == nil && (waits == 0 || m.N < waits):
+			waits = m.N
 		}
 	}
 	if !written {
@@ -42,7 +45,10 @@ func (p *pass) foreignMail(in *intake, v *cadre.Foreign, name string, entries []
 		if err != nil {
 			return err
 		}
-		if !there[m.ID] && uint64(p.mem.has(inboxKey(name))) >= m.N && !p.full {
+		// Clients take all that is unread, but for requests to shut down. One that came
+		// after another that still waits was left out by somebody who wrote an old copy.
+		leftOut := waits != 0 && m.N > waits && m.Kind != cadre.MessageShutdownRequest
+		if !there[m.ID] && uint64(p.mem.has(inboxKey(name))) >= m.N && !p.full && !leftOut {
 			v.Taken = append(v.Taken, m.ID)
 		}
 	}

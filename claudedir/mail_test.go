@@ -71,6 +71,34 @@ func TestMailMarkedByAnOldClientAndRemovedByANewOne(t *testing.T) {
 	w.check()
 }
 
+// Somebody who read an inbox before we wrote to it writes what it made of that: our
+// mail is not there any more, and nobody has read it.
+func TestAnOldCopyOfAnInbox(t *testing.T) {
+	w := newTeam(t)
+	w.must(&cadre.MsgSend{To: "pane", Text: "first"})
+	old := w.inbox("pane")
+	w.must(&cadre.MsgSend{To: "pane", Text: "second"})
+	w.must(&cadre.AskShutdownOf{Name: "pane", Reason: "the end"})
+	w.write(w.inboxPath("pane"), string(claudefile.WriteInbox(append(old, claudefile.Entry{From: "eve", Text: "third", Timestamp: claudefile.Timestamp(time.Now())}))))
+	w.must(&cadre.MsgInbox{Name: "pane"})
+	var got []string
+	for _, m := range w.mail("pane") {
+		got = append(got, string(m.Kind)+" "+m.Text+" "+m.Message.State())
+	}
+	// A client that is asked to shut down takes that first, and leaves the rest.
+	if want := []string{"message first stored", "message second stored", "shutdown_request the end read", "message third stored"}; !slices.Equal(got, want) {
+		t.Errorf("the log has %q, want %q", got, want)
+	}
+	got = nil
+	for _, e := range w.inbox("pane") {
+		got = append(got, e.Text)
+	}
+	if want := []string{"first", "third", "second"}; !slices.Equal(got, want) {
+		t.Errorf("the inbox has %q, want %q", got, want)
+	}
+	w.check()
+}
+
 // An entry is pruned after the inbox was looked at and before ours is written.
 func TestAnEntryPrunedBetweenOurReadAndWrite(t *testing.T) {
 	w := newTeam(t)

@@ -184,9 +184,12 @@ func (m *machine) mailDiffers(list string) []string {
 		for _, e := range entries {
 			id, _, _ := strings.Cut(strings.TrimPrefix(e.MsgID, "cadre-"), "-")
 			there[id] = true
+			if e.MsgID == "" { // another program wrote it
+				there[e.From+": "+e.Text] = true
+			}
 		}
 		for _, msg := range m.unread(list, member.Name) {
-			if !there[string(msg.ID)] {
+			if !there[string(msg.ID)] && !there[msg.From+": "+msg.Text] {
 				out = append(out, fmt.Sprintf("the inbox of %s lacks %q", member.Name, msg.Text))
 			}
 		}
