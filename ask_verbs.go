@@ -75,10 +75,7 @@ func (v *AskFor) Decide(s Snap, c Command) ([]Event, error) {
 // permission is answered by those whom the task's author named, or by the lead:
 // nobody picks its own judge.
 func (v *AskFor) approvers(d *draft, ask *Ask, about *Task) error {
-	allowed := []string{LeadName}
-	if about != nil && about.Plan != nil && len(about.Plan.Approvers) > 0 {
-		allowed = about.Plan.Approvers
-	}
+	allowed := about.judges()
 	names := v.Approvers
 	if len(names) == 0 {
 		names = allowed
@@ -107,6 +104,58 @@ func (v *AskFor) approvers(d *draft, ask *Ask, about *Task) error {
 		return refuse(RuleSelf, "%s cannot answer what it asks itself: name somebody else", d.me).hint("cadre ask for %s \"…\"%s --approvers NAME", ask.Kind, about)
 	}
 	return nil
+}
+
+// judges are those who decide about a task: whom its author named, or the lead.
+func (t *Task) judges() []string {
+	if t != nil && t.Plan != nil && len(t.Plan.Approvers) > 0 {
+		return t.Plan.Approvers
+	}
+	return []string{LeadName}
+}
+
+// answerers are the members who may answer an ask now, and me if it is one who is about
+// to join. Who judges a plan or a permission can have joined, or been named, after it was
+// asked for; a question to nobody is the lead's.
+func (s Snap) answerers(a *Ask, me string) ([]string, error) {
+	names := a.Approvers
+	switch {
+	case a.State != AskOpen:
+		return names, nil
+	case a.Kind == AskPlan || a.Kind == AskPermission:
+		t, err := s.Task(a.Task)
+		if err != nil {
+			return nil, err
+		}
+		if t != nil && t.Plan != nil && len(t.Plan.Approvers) > 0 {
+			names = nil // whoever was chosen before
+		}
+		names = append(slices.Clone(names), t.judges()...)
+	case a.Kind == AskQuestion && len(names) == 0:
+		names = []string{LeadName}
+	default:
+		return names, nil
+	}
+	var out []string
+	for _, name := range names {
+		m, err := s.Member(name)
+		if err != nil {
+			return nil, err
+		}
+		there := m != nil && m.State != StateDeparted || name == me
+		if there && name != a.From && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out, nil
+}
+
+// asNow is an ask with those who may answer it now.
+func (s Snap) asNow(a *Ask) (*Ask, error) {
+	next := a.Clone()
+	var err error
+	next.Approvers, err = s.answerers(a, "")
+	return next, err
 }
 
 // guardAsks keeps one member from flooding those who answer.
@@ -226,10 +275,13 @@ func (v *AskAnswer) Decide(s Snap, c Command) ([]Event, error) {
 	if v.Approve == nil && a.Kind != AskQuestion && a.Kind != AskPerson {
 		return nil, refuse(RuleValue, "ask %s wants a yes or a no", a.ID).hint("cadre ask approve %s", a.ID)
 	}
-	if err := d.mayAnswer(a); err != nil {
+	next := a.Clone()
+	if next.Approvers, err = d.answerers(a, d.me); err != nil {
 		return nil, err
 	}
-	next := a.Clone()
+	if err := d.mayAnswer(next); err != nil {
+		return nil, err
+	}
 	now := d.now()
 	next.Answer, next.AnsweredBy, next.AnsweredAt = v.Text, d.me, &now
 	switch {

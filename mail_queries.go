@@ -79,8 +79,17 @@ func (v *AskList) Look(s Snap, c Command) (any, error) {
 	if v.All {
 		seq = s.Asks()
 	}
-	asks, err := collect(seq)
-	return orEmpty(asks), err
+	out := []*Ask{}
+	for a, err := range seq {
+		if err == nil {
+			a, err = s.asNow(a)
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, a)
+	}
+	return out, nil
 }
 
 // AskShow shows one ask.
@@ -94,8 +103,11 @@ func (v *AskShow) Look(s Snap, c Command) (any, error) {
 		return nil, err
 	}
 	a, err := s.Ask(v.ID)
-	if err == nil && a == nil {
+	if err != nil {
+		return nil, err
+	}
+	if a == nil {
 		return nil, refuse(RuleMissing, "there is no ask %s in %s", clip(string(v.ID), 40), s.Scope()).hint("cadre ask list --all")
 	}
-	return a, err
+	return s.asNow(a)
 }

@@ -89,6 +89,34 @@ func TestRateLimit(t *testing.T) {
 	w.refused(RuleRate, as("ann"), &MsgSend{To: "ben", Text: "one more"})
 }
 
+// TestWhoMayApproveIsWhoMayNow: an approver that joins, or is named, after a plan was
+// put forward may answer it; one that is no approver any more may not.
+func TestWhoMayApproveIsWhoMayNow(t *testing.T) {
+	w := newTeam(t, "bob", "eve")
+	task := w.must(operator, &TaskAdd{Subject: "x", Owner: "bob", Approvers: []string{"ann", "eve"}}).(*Added).ID
+	id := w.must(as("bob"), &AskFor{Kind: AskPlan, Text: "a plan", Task: task}).(*Ask).ID
+	may := func() string { return fmt.Sprint(w.look(operator, &AskShow{ID: id}).(*Ask).Approvers) }
+	awaits := func(name string) int { return w.look(as(name), &Due{}).(*DueView).Asks }
+	if may() != "[eve]" || awaits("eve") != 1 {
+		t.Errorf("%s may answer", may())
+	}
+	w.must(as("ann"), &TeamJoin{})
+	if may() != "[ann eve]" || awaits("ann") != 1 {
+		t.Errorf("%s may answer once ann has joined, who hears of %d", may(), awaits("ann"))
+	}
+	w.must(as("zoe"), &TeamJoin{})
+	w.must(operator, &TaskGate{ID: task, Gate: &PlanGate{Approvers: []string{"ann", "zoe", "bob"}}})
+	if list := w.look(operator, &AskList{}).([]*Ask); may() != "[ann zoe]" || fmt.Sprint(list[0].Approvers) != may() {
+		t.Errorf("%s may answer once zoe was named instead of eve", may())
+	}
+	w.refused(RuleLead, member("eve"), &AskApprove{ID: id})
+	w.refused(RuleSelf, member("bob"), &AskApprove{ID: id})
+	w.must(member("ann"), &AskApprove{ID: id})
+	if may() != "[ann zoe]" || w.task(task).Plan.ApprovedBy != "ann" {
+		t.Errorf("%s could answer, %s did", may(), w.task(task).Plan.ApprovedBy)
+	}
+}
+
 func TestPlanGate(t *testing.T) {
 	w := newTeam(t, "ann", "ben")
 	id := w.must(operator, &TaskAdd{Subject: "risky", Plan: true, Approvers: []string{"ben"}}).(*Added).ID

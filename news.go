@@ -31,7 +31,11 @@ func (v *Due) Look(s Snap, c Command) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if d.awaited(a) {
+		awaited, err := d.awaited(a)
+		if err != nil {
+			return nil, err
+		}
+		if awaited {
 			out.Asks++
 		}
 	}
@@ -39,8 +43,12 @@ func (v *Due) Look(s Snap, c Command) (any, error) {
 }
 
 // awaited says whether an open ask waits for the caller.
-func (d *draft) awaited(a *Ask) bool {
-	return a.State == AskOpen && (slices.Contains(a.Approvers, d.me) || d.rights >= leads && a.ForPerson())
+func (d *draft) awaited(a *Ask) (bool, error) {
+	if a.State != AskOpen || d.rights >= leads && a.ForPerson() {
+		return a.State == AskOpen, nil
+	}
+	may, err := d.answerers(a, "")
+	return slices.Contains(may, d.me), err
 }
 
 // News is what concerns the caller: all of it, or what some events changed.
@@ -147,7 +155,11 @@ func (v *News) all(d *draft, out *NewsView) error {
 		if err != nil {
 			return err
 		}
-		if d.awaited(a) {
+		awaited, err := d.awaited(a)
+		if err != nil {
+			return err
+		}
+		if awaited {
 			out.Asks = append(out.Asks, a)
 		}
 	}
@@ -175,11 +187,15 @@ func (v *News) note(d *draft, out *NewsView, e Event) error {
 		return err
 	case *Ask:
 		a, err := d.Ask(after.ID)
+		if err != nil || a == nil {
+			return err
+		}
+		awaited, err := d.awaited(a)
 		same := func(o *Ask) bool { return o.ID == after.ID }
 		switch {
-		case err != nil || a == nil:
+		case err != nil:
 			return err
-		case d.awaited(a):
+		case awaited:
 			tell(v, out, &out.Asks, a, same)
 		case a.From == d.me && a.State != AskOpen:
 			tell(v, out, &out.Answers, a, same)
