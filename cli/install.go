@@ -144,6 +144,7 @@ type fileChange struct {
 	Removed []string `json:"removed,omitempty"`
 	Added   []string `json:"added,omitempty"`
 	Kept    []string `json:"kept,omitempty"` // keys, or moments of hooks, that are as their user set them
+	Left    string   `json:"left,omitempty"` // what an entry cadre starts that is not Cadre's, and stays
 }
 
 func (s settings) tool(name string) (install.Tool, error) {
@@ -220,7 +221,7 @@ func (s settings) change(name string, w install.Wish, write bool, again string) 
 		out.back = back + " --write"
 	}
 	for _, c := range changes {
-		get := fileChange{Path: c.Path, Kept: c.Kept}
+		get := fileChange{Path: c.Path, Kept: c.Kept, Left: c.Left}
 		get.Line, get.Removed, get.Added = c.Lines()
 		out.Changes = append(out.Changes, get)
 		if !c.Needed() {
@@ -269,6 +270,9 @@ func (pg *page) installed(v *installed) {
 		}
 		if len(c.Kept) > 0 {
 			pg.printf("kept as you have it in %s: %s\n", line(c.Path), line(strings.Join(c.Kept, ", ")))
+		}
+		if c.Left != "" {
+			pg.printf("left in %s: its entry cadre starts something else: %s\n", line(c.Path), line(c.Left))
 		}
 	}
 	if !v.needed {

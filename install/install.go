@@ -50,8 +50,8 @@ type file struct {
 type format interface {
 	// add gives the settings with the entry, drop without it; both give the text
 	// itself where it is so already. What the entry has of its user's own making stays,
-	// and add names it. Where the entry is another program's, add gives a TakenError, and
-	// the settings with our entry in its place.
+	// and add names it. Where the entry is another program's, both give a TakenError; add
+	// with the settings with our entry in its place, drop with the text itself.
 	add(text []byte, command string) (with []byte, kept []string, err error)
 	drop(text []byte, command string) ([]byte, error)
 	// ours is what drop takes away, for somebody who does it by hand.
@@ -128,6 +128,7 @@ type Change struct {
 	Before []byte   `json:"-"` // nil: there is none
 	After  []byte   `json:"-"`
 	Kept   []string `json:"kept"` // what its user has set otherwise than we would
+	Left   string   `json:"left"` // what an entry of our name starts that is another program's, and stays
 
 	shared bool
 }
@@ -182,7 +183,7 @@ type Wish struct {
 
 // Plan finds out what is to be changed so that a wish is so. Hooks that are there are
 // to start this program, asked for or not. A file in which nothing is to be changed is
-// among them where something is kept.
+// among them where something is kept or left.
 func (t Tool) Plan(p Place, w Wish) (changes []Change, err error) {
 	files := []file{t.tools}
 	if t.hooks != nil {
@@ -209,7 +210,7 @@ func (t Tool) Plan(p Place, w Wish) (changes []Change, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.Path, err)
 		}
-		if c.Needed() || len(c.Kept) > 0 {
+		if c.Needed() || len(c.Kept) > 0 || c.Left != "" {
 			changes = append(changes, c)
 		}
 	}
@@ -235,7 +236,9 @@ func (f file) plan(p Place, w Wish) (c Change, err error) {
 	} else {
 		c.After, c.Kept, err = f.format.add(c.Before, p.Command)
 	}
-	if _, other := errors.AsType[*TakenError](err); other && w.Replace {
+	if other, ok := errors.AsType[*TakenError](err); ok && w.Drop {
+		c.Left, err = other.Starts, nil
+	} else if ok && w.Replace {
 		err = nil
 	}
 	return c, err

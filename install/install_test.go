@@ -97,7 +97,7 @@ func TestAnEntryAmongOthersIsWrittenAsTheyAre(t *testing.T) {
 }
 
 func TestRemarksOfTheNextTableStay(t *testing.T) {
-	const text = "[mcp_servers.cadre]\ncommand = \"old\"\nargs = [\"mcp\"]\n[mcp_servers.cadre.env]\nA = \"b\"\n\n# mine\n[mcp_servers.other]\ncommand = \"y\"\n"
+	const text = "[mcp_servers.cadre]\ncommand = \"/old/cadre\"\nargs = [\"mcp\"]\n[mcp_servers.cadre.env]\nA = \"b\"\n\n# mine\n[mcp_servers.other]\ncommand = \"y\"\n"
 	got, err := table{}.drop([]byte(text), "cadre")
 	if want := "\n# mine\n[mcp_servers.other]\ncommand = \"y\"\n"; err != nil || string(got) != want {
 		t.Errorf("%q, %v", got, err)

@@ -148,11 +148,25 @@ func mend(text []byte, o object, value json.RawMessage, command string) (wrong [
 	return wrong, kept, nil
 }
 
-func (e entry) drop(text []byte, _ string) ([]byte, error) {
+// drop takes the entry away, if it starts Cadre.
+func (e entry) drop(text []byte, command string) ([]byte, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return text, nil
 	}
-	return unset(text, []string{e.key, name})
+	path := []string{e.key, name}
+	at, _, _, err := find(text, path)
+	if err != nil || at < 0 {
+		return text, err
+	}
+	value, err := json.Marshal(e.server(command))
+	if err != nil {
+		return nil, err
+	}
+	o, _ := scan(text, at) // what is no object has no members
+	if _, _, other := mend(text, o, value, command); other != nil {
+		return text, other
+	}
+	return unset(text, path)
 }
 
 func (e entry) ours() string { return quote(name) + " under " + quote(e.key) }

@@ -156,7 +156,7 @@ func TestWhatItsUserChangedStays(t *testing.T) {
 }
 
 // An entry of our name that starts something else is replaced only for somebody who says
-// so; what stands beside it stays.
+// so, and taken away for nobody; what stands beside it stays.
 func TestAnEntryOfAnotherProgramIsNotReplaced(t *testing.T) {
 	for _, tt := range []struct{ tool, path, text, starts string }{
 		{"claude", ".claude.json", `{"a":1,"mcpServers":{"cadre":{"command":"npx","args":["-y","cadre-of-another"],"env":{"KEY":"secret"}},"b":{}}}`, "npx -y cadre-of-another"},
@@ -177,6 +177,9 @@ func TestAnEntryOfAnotherProgramIsNotReplaced(t *testing.T) {
 		_, err := tool.Plan(p, Wish{})
 		if other, ok := errors.AsType[*TakenError](err); !ok || other.Starts != tt.starts || !strings.Contains(err.Error(), file) {
 			t.Errorf("%s: %v", tt.text, err)
+		}
+		if c := planned(t, tt.tool, tt.path, tt.text, Wish{Drop: true}); c.Needed() || c.Left != tt.starts {
+			t.Errorf("%s became\n%s\nand %q is left", tt.text, c.After, c.Left)
 		}
 		after := string(planned(t, tt.tool, tt.path, tt.text, Wish{Replace: true}).After)
 		if after == tt.text || !strings.Contains(after, `"--tools"`) || strings.Contains(after, tt.starts) || strings.Contains(after, "KEY") || !strings.Contains(after, "b") {

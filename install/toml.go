@@ -69,9 +69,16 @@ func (table) add(text []byte, command string) ([]byte, []string, error) {
 	return append(rest, strings.ReplaceAll(want, "\n", end)...), nil, other
 }
 
-func (table) drop(text []byte, _ string) ([]byte, error) {
-	rest, _, err := cut(text)
-	return rest, err
+// drop takes the tables away, if they start Cadre.
+func (table) drop(text []byte, command string) ([]byte, error) {
+	rest, found, err := cut(text)
+	if err != nil || len(found) == 0 {
+		return rest, err
+	}
+	if _, _, other := mendTable(text, found, command); other != nil {
+		return text, other
+	}
+	return rest, nil
 }
 
 func (table) ours() string { return "what is under mcp_servers." + name }
