@@ -10,7 +10,7 @@ import (
 
 // AskFor asks for something: that a plan be approved, a permission, an answer.
 type AskFor struct {
-	Kind      AskKind  `json:"kind" arg:"KIND" help:"plan, permission or question"`
+	Kind      AskKind  `json:"kind" arg:"KIND" values:"plan,permission,question" help:"plan, permission or question"`
 	Text      string   `json:"text" arg:"TEXT" help:"the plan, what is to be permitted, or the question"`
 	Task      TaskID   `json:"task,omitempty" help:"the task it is about; a plan needs one"`
 	Approvers []string `json:"approvers,omitempty" help:"members who may answer; the lead without"`

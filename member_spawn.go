@@ -28,7 +28,7 @@ const IsolationWorktree Isolation = "worktree"
 // supervisor has started it.
 type MemberSpawn struct {
 	Name        string   `json:"name" arg:"NAME" help:"the name it gets"`
-	Backend     Backend  `json:"backend,omitempty" help:"what runs it" default:"shell"`
+	Backend     Backend  `json:"backend,omitempty" values:"shell,command,claude,codex" help:"what runs it" default:"shell"`
 	Run         string   `json:"run,omitempty" help:"what a command member runs for each task; its prompt stands where {prompt} does, or is on standard input"`
 	Prompt      string   `json:"prompt,omitempty" help:"what it is told at the start"`
 	Tasks       []TaskID `json:"tasks,omitempty" help:"tasks that are its own from the start"`
@@ -39,7 +39,7 @@ type MemberSpawn struct {
 	Description string   `json:"description,omitempty" short:"d" help:"what it is there for"`
 	PlanMode    bool     `json:"planModeRequired,omitempty" help:"it may start tasks only with an approved plan"`
 
-	Isolation Isolation `json:"isolation,omitempty" help:"worktree: it gets a git worktree and a branch of its own"`
+	Isolation Isolation `json:"isolation,omitempty" values:"worktree" help:"worktree: it gets a git worktree and a branch of its own"`
 
 	Folder   string    `json:"folder,omitempty" door:"-" help:"the folder it really works in"`
 	Worktree *Worktree `json:"worktree,omitempty" door:"-" help:"what it got"`

@@ -242,7 +242,7 @@ func (v *MemberLeave) Answer(s Snap, c Command, r Receipt) (any, error) {
 
 // MemberReport says what a member is doing: the member itself, or the lead.
 type MemberReport struct {
-	State    MemberState `json:"state" arg:"STATE" help:"working, waiting, idle, rate-limited or stalled"`
+	State    MemberState `json:"state" arg:"STATE" values:"working,waiting,idle,rate-limited,stalled" help:"working, waiting, idle, rate-limited or stalled"`
 	Name     string      `json:"name,omitempty" help:"who; yourself without"`
 	Evidence string      `json:"evidence,omitempty" help:"how one can tell"`
 }

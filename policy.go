@@ -61,8 +61,8 @@ func (p Policy) deadline(asked time.Time) *time.Time {
 
 // TeamPolicy says what happens to asks of one kind that nobody answers in time.
 type TeamPolicy struct {
-	Kind   AskKind        `json:"kind" arg:"KIND" help:"plan, permission or question"`
-	Then   PolicyAnswer   `json:"answer" arg:"ANSWER" help:"approve, deny or wait"`
+	Kind   AskKind        `json:"kind" arg:"KIND" values:"plan,permission,question" help:"plan, permission or question"`
+	Then   PolicyAnswer   `json:"answer" arg:"ANSWER" values:"approve,deny,wait" help:"approve, deny or wait"`
 	After  *time.Duration `json:"after,omitempty" help:"how long an ask waits for a person first, as in 5m; 30m without"`
 	Digest string         `json:"digest,omitempty" door:"-" help:"of the team file that says so"`
 }
@@ -193,7 +193,7 @@ func (v *TeamHooks) Answer(s Snap, c Command, _ Receipt) (any, error) {
 
 // TeamApprovals says with what a team takes approvals.
 type TeamApprovals struct {
-	Only string `json:"only" arg:"WITH" help:"token: only with the operator token that you come with; any: as rights allow"`
+	Only string `json:"only" arg:"WITH" values:"token,any" help:"token: only with the operator token that you come with; any: as rights allow"`
 }
 
 // Decide binds approvals to the caller's token, or frees them, which only the

@@ -39,7 +39,7 @@ type TaskAdd struct {
 	ActiveForm  string                     `json:"activeForm,omitempty" help:"what to show while it runs, as in \"Running tests\""`
 	BlockedBy   []TaskID                   `json:"blockedBy,omitempty" help:"ids of tasks that must be completed first"`
 	Owner       string                     `json:"owner,omitempty" help:"who is to do it; may join later"`
-	Priority    Level                      `json:"priority,omitempty" help:"low, normal, high, urgent or a number"`
+	Priority    Level                      `json:"priority,omitempty" values:"low,normal,high,urgent" help:"low, normal, high, urgent or a number"`
 	Labels      []string                   `json:"labels,omitempty" help:"words to find it by"`
 	Parent      TaskID                     `json:"parent,omitempty" help:"the task this is a part of"`
 	Paths       []string                   `json:"paths,omitempty" help:"files it will touch"`

@@ -9,7 +9,7 @@ import (
 // TaskList lists tasks, completed ones too.
 type TaskList struct {
 	Open   bool   `json:"open,omitempty" help:"leave out completed tasks"`
-	Status string `json:"status,omitempty" help:"only tasks of this status"`
+	Status string `json:"status,omitempty" values:"pending,in_progress,completed,deleted" help:"only tasks of this status"`
 	Owner  string `json:"owner,omitempty" help:"only tasks of this member"`
 	Label  string `json:"label,omitempty" help:"only tasks with this label"`
 	All    bool   `json:"all,omitempty" help:"removed and internal tasks too"`

@@ -13,9 +13,9 @@ type TaskUpdate struct {
 	Subject     *string                    `json:"subject,omitempty" help:"a new subject"`
 	Description *string                    `json:"description,omitempty" short:"d" help:"a new description"`
 	ActiveForm  *string                    `json:"activeForm,omitempty" help:"what to show while it runs"`
-	Status      *string                    `json:"status,omitempty" help:"pending, in_progress, completed or deleted"`
+	Status      *string                    `json:"status,omitempty" values:"pending,in_progress,completed,deleted" help:"pending, in_progress, completed or deleted"`
 	Owner       *string                    `json:"owner,omitempty" help:"who is to do it; empty for nobody"`
-	Priority    *Level                     `json:"priority,omitempty" help:"low, normal, high, urgent or a number"`
+	Priority    *Level                     `json:"priority,omitempty" values:"low,normal,high,urgent" help:"low, normal, high, urgent or a number"`
 	Labels      *[]string                  `json:"labels,omitempty" help:"new labels, in place of the old"`
 	Paths       *[]string                  `json:"paths,omitempty" help:"files it will touch, in place of the old"`
 	Run         *string                    `json:"run,omitempty" help:"another command that does it, for shell members"`

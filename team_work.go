@@ -19,7 +19,7 @@ func (s TeamSettings) Dispatched() bool { return s.Mode == ModeDispatch }
 
 // TeamMode says how the members that Cadre runs come to their work.
 type TeamMode struct {
-	Mode WorkMode `json:"mode" arg:"MODE" help:"self-claim: members take what is ready; dispatch: the supervisor hands it out"`
+	Mode WorkMode `json:"mode" arg:"MODE" values:"self-claim,dispatch" help:"self-claim: members take what is ready; dispatch: the supervisor hands it out"`
 }
 
 // Decide sets the mode.
@@ -45,7 +45,7 @@ func (v *TeamMode) Answer(s Snap, c Command, _ Receipt) (any, error) {
 // TeamLimit says how many members run at the same time.
 type TeamLimit struct {
 	Most    int     `json:"most" arg:"MOST" help:"so many at the same time; 0 is no limit"`
-	Backend Backend `json:"backend,omitempty" help:"only members that this runs; all without"`
+	Backend Backend `json:"backend,omitempty" values:"shell,command,claude,codex" help:"only members that this runs; all without"`
 }
 
 // Decide sets the limit. The supervisor starts no member past it, and ends none.

@@ -11,8 +11,8 @@ import (
 	"cadre/internal/termtext"
 )
 
-// completeArgs offers what an argument could be: ids of tasks, messages and
-// asks, names of members and teams. Whatever goes wrong, nothing is offered.
+// completeArgs offers what an argument could be: one of a few words, ids of tasks,
+// messages and asks, names of members and teams. Whatever goes wrong, nothing is offered.
 func (p *program) completeArgs(c *command) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		places, _ := split(c.fields)
@@ -30,8 +30,21 @@ func (p *program) completeArgs(c *command) cobra.CompletionFunc {
 		if place == "DIR" {
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		}
+		if known := places[i].known; known != nil {
+			return known, cobra.ShellCompDirectiveNoFileComp
+		}
 		noun, _, _ := strings.Cut(c.verb.Name, " ")
 		return p.offers(cmd.Context(), noun, place), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// completeFlag offers what a flag can be, where that is known.
+func completeFlag(cmd *cobra.Command, name string, known []string) {
+	if known == nil {
+		return
+	}
+	if err := cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(known, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err) // it has that flag, and only once
 	}
 }
 

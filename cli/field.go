@@ -16,6 +16,7 @@ type field struct {
 	short string
 	help  string
 	def   string
+	known []string // all that it can be, or what it usually is; nil where anything goes
 	value reflect.Value
 }
 
@@ -42,6 +43,9 @@ func appendFields(out []field, v reflect.Value) []field {
 
 func newField(f reflect.StructField, name string, value reflect.Value) field {
 	out := field{name: name, short: f.Tag.Get("short"), help: f.Tag.Get("help"), def: f.Tag.Get("default"), value: value}
+	if known := f.Tag.Get("values"); known != "" {
+		out.known = strings.Split(known, ",")
+	}
 	place := f.Tag.Get("arg")
 	inner, optional := strings.CutPrefix(place, "[")
 	inner = strings.TrimSuffix(inner, "]")

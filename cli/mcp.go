@@ -42,6 +42,7 @@ func (p *program) mcpCommand() *cobra.Command {
 	flags.StringVar(&f.listen, "listen", "", "serve over HTTP at this address, as in 127.0.0.1:7333; callers send a token")
 	flags.BoolVar(&f.allowLead, "allow-lead", false, "let a caller that is nobody yet create and lead teams of its own")
 	flags.BoolVar(&f.explain, "explain", false, "say what the tools of each tier cost in tokens, and end")
+	completeFlag(cmd, "tools", each(mcpserver.Tiers, func(t mcpserver.Tier) string { return string(t) }))
 	return cmd
 }
 

@@ -21,17 +21,32 @@ type page struct {
 	scope cadre.Scope
 	me    cadre.Actor // who looks at it
 
+	archived func() int               // how many teams and lists are out of the way
 	sessions func() map[string]string // the names that sessions have in this team
 	names    map[string]string        // the same, once somebody asked; nil where it has to be asked again
 }
 
 func (p *program) page(ctx context.Context, s *coord.Session) *page {
 	pg := &page{program: p, color: p.colored(), time: p.now().Wall, scope: s.Scope, me: s.Actor}
+	pg.archived = func() int { return archived(ctx, s) }
 	pg.sessions = func() map[string]string { return sessionNames(ctx, s) }
 	if p.outTerm {
 		pg.cols = p.width
 	}
 	return pg
+}
+
+// archived counts the archived teams and lists that the caller may see. What cannot be
+// read is none.
+func archived(ctx context.Context, s *coord.Session) (n int) {
+	all, _ := s.Do(ctx, "team list", &coord.TeamList{All: true})
+	lines, _ := all.([]*coord.TeamLine)
+	for _, l := range lines {
+		if l.Where == cadre.Archive {
+			n++
+		}
+	}
+	return n
 }
 
 // sessionNames reads which session is which member. What cannot be read has just no

@@ -3,13 +3,16 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"cadre"
 	"cadre/coord"
+	"cadre/install"
 	"cadre/internal/termtext"
 )
 
@@ -92,5 +95,51 @@ func TestNoFlagIsHidden(t *testing.T) {
 				t.Errorf("the default of --%s of %s is no value of it", f.name, v.Name)
 			}
 		}
+	}
+}
+
+// TestKnownValuesAreTaken: what the shell offers for a parameter is what the verb takes.
+func TestKnownValuesAreTaken(t *testing.T) {
+	var tools, backends []string
+	for _, tool := range install.Tools {
+		tools = append(tools, tool.Name)
+	}
+	for name := range (supervisors{&program{}}).backends(nil) {
+		backends = append(backends, string(name))
+	}
+	seen := 0
+	for _, v := range coord.Verbs() {
+		for _, f := range fieldsOf(v.New()) {
+			if f.known == nil {
+				continue
+			}
+			seen++
+			all := map[string][]string{"install tool": tools, "uninstall tool": tools[:len(tools)-1], "member spawn backend": backends, "team limit backend": backends}[v.Name+" "+f.name]
+			if all != nil && !slices.Equal(slices.Sorted(slices.Values(all)), slices.Sorted(slices.Values(f.known))) {
+				t.Errorf("%s has %v for %s, and there are %v", v.Name, f.known, f.name, all)
+			}
+			for _, word := range f.known {
+				var err error
+				switch f.name {
+				case "status":
+					_, err = cadre.ParseStatus(word)
+				case "priority":
+					_, err = cadre.ParsePriority(word)
+				default:
+					if all == nil && !strings.Contains(f.help, word) {
+						err = errors.New("its help does not name it")
+					}
+				}
+				if err == nil {
+					err = setValue(f.value, word)
+				}
+				if err != nil {
+					t.Errorf("%s: %s %s: %v", v.Name, f.name, word, err)
+				}
+			}
+		}
+	}
+	if seen < 15 {
+		t.Errorf("%d parameters with known values", seen)
 	}
 }

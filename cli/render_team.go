@@ -18,6 +18,10 @@ func (pg *page) teamName(v *cadre.TeamView) {
 
 func (pg *page) teamList(lines []*coord.TeamLine) {
 	if len(lines) == 0 {
+		if n := pg.archived(); n > 0 {
+			pg.talk("no team or list is in use; %d in the archive\n  try: cadre team list --all", n)
+			return
+		}
 		pg.talk("there are no teams or lists yet\n  try: cadre team create my-team")
 		return
 	}

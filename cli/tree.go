@@ -76,6 +76,7 @@ func (p *program) addGlobalFlags() {
 	flags.BoolVar(&p.jsonl, "jsonl", false, "answer with one JSON document a line")
 	flags.BoolVarP(&p.quiet, "quiet", "q", false, "answer with ids only, one a line")
 	flags.StringVar(&p.color, "color", "auto", "auto, always or never")
+	completeFlag(p.root, "color", []string{"auto", "always", "never"})
 }
 
 // nounCommand is a group of verbs. Alone it explains itself; todo shows the list.
@@ -139,6 +140,7 @@ func (p *program) bind(cmd *cobra.Command) {
 		if isSwitch(f.value.Type()) {
 			flag.NoOptDefVal = "true"
 		}
+		completeFlag(cmd, f.name, f.known)
 	}
 	cmd.ValidArgsFunction = p.completeArgs(c)
 }

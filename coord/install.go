@@ -10,7 +10,7 @@ import (
 // Install gives the agents of another program Cadre's tools, by an entry in that
 // program's own settings. Without Write it only says what it would change.
 type Install struct {
-	Tool    string `json:"tool" arg:"TOOL" help:"claude, codex or gemini; with --print also cursor, vscode, opencode or other"`
+	Tool    string `json:"tool" arg:"TOOL" values:"claude,codex,gemini,cursor,vscode,opencode,other" help:"claude, codex or gemini; with --print also cursor, vscode, opencode or other"`
 	Project bool   `json:"project,omitempty" help:"for this folder alone, in the settings that a project shares"`
 	Hooks   bool   `json:"hooks,omitempty" help:"its hooks too, which tell sessions of mail and work (Claude Code)"`
 	Print   bool   `json:"print,omitempty" help:"only the entry, to put in by hand"`
@@ -43,7 +43,7 @@ func (v *Install) Run(_ context.Context, s *Session) (any, error) {
 
 // Uninstall takes away what Install put in, hooks too.
 type Uninstall struct {
-	Tool    string `json:"tool" arg:"TOOL" help:"claude, codex or gemini"`
+	Tool    string `json:"tool" arg:"TOOL" values:"claude,codex,gemini,cursor,vscode,opencode" help:"claude, codex or gemini"`
 	Project bool   `json:"project,omitempty" help:"for this folder alone, in the settings that a project shares"`
 	Write   bool   `json:"write,omitempty" help:"write it"`
 

@@ -140,7 +140,7 @@ func (s *Session) watchToken(ctx context.Context, cancel context.CancelCauseFunc
 // TokenCreate issues a token for one role: the operator's, a team's lead's, a
 // member's, or one that may only look.
 type TokenCreate struct {
-	Role       cadre.Role    `json:"role" help:"operator, lead, member or read-only"`
+	Role       cadre.Role    `json:"role" values:"operator,lead,member,read-only" help:"operator, lead, member or read-only"`
 	Name       string        `json:"name,omitempty" help:"the member it is for, where the role is member"`
 	Everywhere bool          `json:"everywhere,omitempty" help:"read-only for every list, not for this one alone"`
 	Expires    time.Duration `json:"expires,omitempty" help:"how long it is valid, as in 12h or 30d; until revoked without"`

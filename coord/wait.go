@@ -239,7 +239,7 @@ func (s *Session) nextChange(ctx context.Context, from cadre.Head, called cadre.
 // TaskWait waits until tasks have a status.
 type TaskWait struct {
 	IDs     []cadre.TaskID `json:"ids" arg:"ID..." help:"the tasks"`
-	Status  string         `json:"status,omitempty" help:"the status to wait for" default:"completed"`
+	Status  string         `json:"status,omitempty" values:"pending,in_progress,completed" help:"the status to wait for" default:"completed"`
 	Timeout time.Duration  `json:"timeout,omitempty" help:"give up after so long, as in 10m"`
 }
 
