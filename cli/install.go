@@ -272,7 +272,7 @@ func (pg *page) installed(v *installed) {
 			pg.printf("kept as you have it in %s: %s\n", line(c.Path), line(strings.Join(c.Kept, ", ")))
 		}
 		if c.Left != "" {
-			pg.printf("left in %s: its entry cadre starts something else: %s\n", line(c.Path), line(c.Left))
+			pg.printf("left in %s: its entry %s starts something else: %s\n", line(c.Path), "cadre", line(c.Left))
 		}
 	}
 	if !v.needed {
