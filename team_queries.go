@@ -82,6 +82,9 @@ func (v *TeamShow) Look(s Snap, c Command) (any, error) {
 		}
 		view.Members = append(view.Members, mv)
 	}
+	if view.Where, err = s.archived(view.Members...); err != nil {
+		return nil, err
+	}
 	for _, st := range []Status{Pending, InProgress, Completed, Deleted} {
 		if view.Tasks[st], err = countTasks(s, st); err != nil {
 			return nil, err
@@ -129,7 +132,8 @@ func (v *MemberList) Look(s Snap, c Command) (any, error) {
 		}
 		out = append(out, view)
 	}
-	return out, nil
+	_, err := s.archived(out...)
+	return out, err
 }
 
 // MemberShow shows one member.
@@ -147,5 +151,10 @@ func (v *MemberShow) Look(s Snap, c Command) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.viewMember(m)
+	view, err := s.viewMember(m)
+	if err != nil {
+		return nil, err
+	}
+	_, err = s.archived(view)
+	return view, err
 }

@@ -2,6 +2,7 @@ package cadre
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 )
 
@@ -233,6 +234,24 @@ func (s Snap) viewMember(m *Member) (*MemberView, error) {
 	}
 	v.Unread, err = s.Count(IndexUnread, prefixKey(m.Name))
 	return v, err
+}
+
+// archived says where the scope is. In the archive nobody is at work, and what was seen
+// of a member is over: it is shown as what it was when the scope got there.
+func (s Snap) archived(members ...*MemberView) (Where, error) {
+	log, err := get[Log](s, (*Log)(nil).Ref())
+	if err != nil || log == nil || log.Where != Archive {
+		return Live, err
+	}
+	for _, v := range members {
+		if v.State == StateDeparted {
+			continue
+		}
+		was := v.Clone()
+		was.State, was.Since, was.Evidence = StateIdle, log.Since, fmt.Sprintf("was %s when the team was archived", v.State)
+		v.Member, v.Deaf = was, false
+	}
+	return Archive, nil
 }
 
 // deaf says whether the client of a team's lead reads no mail now. Newer clients, which

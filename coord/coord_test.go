@@ -771,3 +771,27 @@ func TestAnAnswerIsOfItsOwnCommand(t *testing.T) {
 		t.Errorf("a claim was answered with %s of %s, version %d", view.Status, view.Owner, view.Version)
 	}
 }
+
+// TestNobodyWorksInTheArchive: what was seen of a member is not said of it where it
+// cannot be so any more, and is again when the team is back.
+func TestNobodyWorksInTheArchive(t *testing.T) {
+	d := newDesk(t)
+	must[*cadre.TeamView](t, d.at("/p", nil), &coord.TeamCreate{TeamCreate: cadre.TeamCreate{Name: "docs"}})
+	op := d.at("/p", nil)
+	must[*cadre.Added](t, op, &cadre.TaskAdd{Subject: "x"})
+	must[*cadre.TaskView](t, op, &cadre.TaskStart{ID: "1"})
+	before := must[*cadre.TeamView](t, op, &cadre.TeamShow{})
+	must[*coord.Deleted](t, op, &coord.TeamDelete{})
+	v := must[*cadre.TeamView](t, op, &cadre.TeamShow{})
+	if lead := v.Members[0]; v.Where != cadre.Archive || v.Active.Active || lead.State != cadre.StateIdle || lead.Evidence != "was working when the team was archived" {
+		t.Errorf("in the %s, at work %v, %s: %s", v.Where, v.Active.Active, lead.State, lead.Evidence)
+	}
+	shown := must[*cadre.MemberView](t, op, &cadre.MemberShow{Name: cadre.LeadName})
+	if list := must[[]*cadre.MemberView](t, op, &cadre.MemberList{}); shown.Evidence != v.Members[0].Evidence || list[0].Evidence != shown.Evidence {
+		t.Errorf("%q, and in the list %q", shown.Evidence, list[0].Evidence)
+	}
+	must[*cadre.TeamView](t, op, &coord.TeamRestore{Team: "docs"})
+	if v := must[*cadre.TeamView](t, op, &cadre.TeamShow{}); v.Where != cadre.Live || v.Members[0].Evidence != before.Members[0].Evidence {
+		t.Errorf("restored it is %s, with %q", v.Where, v.Members[0].Evidence)
+	}
+}
