@@ -168,3 +168,26 @@ func TestAGuestWhoseClientDoesNotReadLeavesAsWell(t *testing.T) {
 		t.Errorf("the guest is %s", got)
 	}
 }
+
+// TestWhoHangsUpAndDoesNotReadIsNotServedForEver: it has closed its end, and nobody will
+// ever read what there is to say.
+func TestWhoHangsUpAndDoesNotReadIsNotServedForEver(t *testing.T) {
+	w := newWorld(t)
+	w.cadre("task", "add", "One")
+	for name, line := range map[string]string{"answers": `{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`, "complaints": "nonsense %d"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			guest := w.raw("")
+			guest.greet(t)
+			for n := range 2000 { // more than a pipe has room for
+				guest.say(t, fmt.Sprintf(line, n))
+			}
+			if err := guest.in.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if state, err := guest.cmd.Process.Wait(); err != nil || !state.Exited() {
+				t.Errorf("it ended with %v, %v", state, err)
+			}
+		})
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -27,9 +28,14 @@ type pipe struct {
 	going int                 // answers that are on their way
 	turn  chan struct{}       // held by whoever writes
 	lines chan line
+	hung  chan struct{} // closed once the other end says nothing more
 	once  sync.Once
 	over  chan struct{}
 }
+
+// patience is how long a client that hung up may take to read an answer. One that does
+// not read either is gone.
+const patience = 3 * time.Second
 
 // line is what was read: a message, or why there is none any more.
 type line struct {
@@ -43,7 +49,7 @@ var (
 )
 
 func newPipe(in io.Reader, out io.Writer) *pipe {
-	return &pipe{in: bufio.NewReaderSize(in, 64<<10), out: out, open: map[jsonrpc.ID]bool{}, turn: make(chan struct{}, 1), lines: make(chan line), over: make(chan struct{})}
+	return &pipe{in: bufio.NewReaderSize(in, 64<<10), out: out, open: map[jsonrpc.ID]bool{}, turn: make(chan struct{}, 1), lines: make(chan line), hung: make(chan struct{}), over: make(chan struct{})}
 }
 
 // Connect begins to read.
@@ -59,6 +65,7 @@ func (p *pipe) listen() {
 	for {
 		l := line{}
 		if l.message, l.err = p.next(); l.err != nil {
+			close(p.hung)
 			settle(p.unanswered)
 		}
 		select {
@@ -150,33 +157,49 @@ func idIn(data []byte) json.RawMessage {
 	return r.ID
 }
 
-// complain answers what is no request.
+// complain answers what is no request. Nothing is read meanwhile, not even that the
+// client hung up: it has to read the answer soon.
 func (p *pipe) complain(id json.RawMessage, code int, format string, args ...any) error {
 	if len(id) == 0 {
 		id = json.RawMessage("null")
 	}
-	return p.send(mustJSON(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": fmt.Sprintf(format, args...)}}))
+	return p.send(mustJSON(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": fmt.Sprintf(format, args...)}}), now)
 }
 
+// now is a moment that is there already.
+var now = func() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
 // send writes a line. A write cannot be interrupted either: one to a client that does not
-// read may outlive the connection, until the process ends.
-func (p *pipe) send(data []byte) error {
-	select {
-	case p.turn <- struct{}{}:
-	case <-p.over:
-		return io.ErrClosedPipe
-	}
+// read may outlive the connection, until the process ends. From a moment on the client
+// is waited for no longer than patience, and the connection ends.
+func (p *pipe) send(data []byte, from <-chan struct{}) error {
 	written := make(chan error, 1)
 	go func() {
+		select {
+		case p.turn <- struct{}{}:
+		case <-p.over:
+			return
+		}
 		_, err := p.out.Write(append(data, '\n'))
 		<-p.turn
 		written <- err
 	}()
-	select {
-	case err := <-written:
-		return err
-	case <-p.over:
-		return io.ErrClosedPipe
+	var late <-chan time.Time
+	for {
+		select {
+		case err := <-written:
+			return err
+		case <-p.over:
+			return io.ErrClosedPipe
+		case <-from:
+			from, late = nil, time.After(patience)
+		case <-late:
+			return errors.Join(io.ErrClosedPipe, p.Close())
+		}
 	}
 }
 
@@ -205,7 +228,7 @@ func (p *pipe) Write(_ context.Context, message jsonrpc.Message) error {
 		p.going++
 		p.mu.Unlock()
 	}
-	err = p.send(data)
+	err = p.send(data, p.hung)
 	all := false
 	if answers {
 		p.mu.Lock()
