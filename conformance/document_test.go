@@ -2,10 +2,15 @@ package conformance
 
 import (
 	"fmt"
+	"go/ast"
+	"go/build"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -28,11 +33,10 @@ const (
 
 var (
 	testName = regexp.MustCompile("`(Test[A-Za-z0-9_]+)(?:/[^`]*)?`")
-	testFunc = regexp.MustCompile(`(?m)^func (Test[A-Za-z0-9_]+)\(`)
 	tally    = regexp.MustCompile(`(\d+) rows: (\d+) same, (\d+) better, (\d+) differs on purpose`)
 )
 
-// TestTheDocumentIsTrue: every row of the document is shown by a test that exists.
+// TestTheDocumentIsTrue: every row of the document names a test that make test runs.
 func TestTheDocumentIsTrue(t *testing.T) {
 	text, err := os.ReadFile("../docs/conformance.md")
 	if err != nil {
@@ -157,7 +161,7 @@ func readRows(text string, fault func(int, string, ...any)) (rows []row) {
 	return rows
 }
 
-// testsIn finds every test function of the tree, and the file it is in.
+// testsIn finds every test that make test runs, and the file it is in.
 func testsIn(t *testing.T, root string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -165,11 +169,13 @@ func testsIn(t *testing.T, root string) map[string]string {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
 			return err
 		}
-		text, err := os.ReadFile(path)
-		for _, name := range testFunc.FindAllStringSubmatch(string(text), -1) {
-			if file, err := filepath.Abs(path); err == nil {
-				found[name[1]] = file
-			}
+		file, err := filepath.Abs(path)
+		if err != nil {
+			return err
+		}
+		names, err := testsOf(file)
+		for _, name := range names {
+			found[name] = file
 		}
 		return err
 	})
@@ -177,4 +183,63 @@ func testsIn(t *testing.T, root string) map[string]string {
 		t.Fatalf("found %d tests: %v", len(found), err)
 	}
 	return found
+}
+
+// testsOf gives the tests of a file that run: not those of a file that is built with a
+// tag or for another system alone, nor one that only skips itself or does nothing.
+// Whether a test shows what a row says, no program can tell.
+func testsOf(file string) (names []string, err error) {
+	linux := build.Default
+	linux.GOOS = "linux"
+	if built, err := linux.MatchFile(filepath.Split(file)); err != nil || !built {
+		return nil, err
+	}
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	for _, decl := range parsed.Decls {
+		f, ok := decl.(*ast.FuncDecl)
+		if !ok || f.Recv != nil || !strings.HasPrefix(f.Name.Name, "Test") || len(f.Body.List) == 0 || slices.ContainsFunc(f.Body.List, skips) {
+			continue
+		}
+		names = append(names, f.Name.Name)
+	}
+	return names, nil
+}
+
+// skips says whether a statement skips the test, whatever is the case.
+func skips(s ast.Stmt) bool {
+	e, ok := s.(*ast.ExprStmt)
+	if !ok {
+		return false
+	}
+	call, ok := e.X.(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	of, ok := call.Fun.(*ast.SelectorExpr)
+	return ok && strings.HasPrefix(of.Sel.Name, "Skip")
+}
+
+// TestWhatDoesNotRunShowsNothing plants tests that are there and never run.
+func TestWhatDoesNotRunShowsNothing(t *testing.T) {
+	for name, tt := range map[string]struct{ file, text, want string }{
+		"runs":               {"a_test.go", "package a\nfunc TestA(t *testing.T) {\n\tif x { t.Skip() }\n\tt.Error(1)\n}", "TestA"},
+		"another system's":   {"a_windows_test.go", "package a\nfunc TestA(t *testing.T) { t.Error(1) }", ""},
+		"behind a tag":       {"a_test.go", "//go:build realclient\n\npackage a\nfunc TestA(t *testing.T) { t.Error(1) }", ""},
+		"skips itself":       {"a_test.go", "package a\nfunc TestA(t *testing.T) {\n\tt.Skip(1)\n\tt.Error(1)\n}", ""},
+		"does nothing":       {"a_test.go", "package a\nfunc TestA(t *testing.T) {}", ""},
+		"stands in comments": {"a_test.go", "package a\n/*\nfunc TestA(t *testing.T) { t.Error(1) }\n*/", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), tt.file)
+			if err := os.WriteFile(file, []byte(tt.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := testsOf(file); err != nil || strings.Join(got, " ") != tt.want {
+				t.Errorf("it has %v, %v, want %q", got, err, tt.want)
+			}
+		})
+	}
 }
