@@ -235,11 +235,12 @@ func (in *intake) member(f ForeignMember, team *ForeignTeam) error {
 			return nil // an old copy of the file, or one of ours, which the log knows better
 		}
 		next := m.Clone()
-		if f.Active != nil {
+		switch {
+		case f.Active == nil || *f.Active && m.State == StateStalled: // the file says so for ever if its client died
+		case *f.Active:
+			next.State, next.Evidence = StateWorking, "its client says that it is in a turn"
+		default:
 			next.State, next.Evidence = StateIdle, "its client says that its turn is over"
-			if *f.Active {
-				next.State, next.Evidence = StateWorking, "its client says that it is in a turn"
-			}
 		}
 		if f.Mode != "" {
 			next.Mode = f.Mode

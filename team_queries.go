@@ -1,9 +1,6 @@
 package cadre
 
-import (
-	"fmt"
-	"time"
-)
+import "fmt"
 
 // TeamShow shows a team with its members and how far its work is.
 type TeamShow struct {
@@ -37,24 +34,17 @@ func (a *Activity) Note(format string, args ...any) {
 	a.Evidence = append(a.Evidence, fmt.Sprintf(format, args...))
 }
 
-// Judge says who is at work, by the signs of life that the log has: the members'
-// states. Whoever has been silent for so long is not counted, whatever the log says: a
-// client that died tells nobody. Nor is one that a supervisor has yet to start.
-func (v *TeamView) Judge(silent map[string]time.Duration) {
+// judge says who is at work, by the signs of life that the log has: the members'
+// states. Who is stalled is not, nor is one that a supervisor has yet to start.
+func (v *TeamView) judge() {
 	v.Active = &Activity{Evidence: []string{}}
 	for _, m := range v.Members {
-		switch m.State {
-		case StateStarting, StateWorking, StateWaiting, StateRateLimited:
-			says := fmt.Sprintf("%s is %s: %s", m.Name, m.State, m.Evidence)
-			d, ok := silent[m.Name]
-			switch {
-			case ok:
-				v.Active.Evidence = append(v.Active.Evidence, fmt.Sprintf("%s, and has written nothing to its transcript for %s", says, d.Round(time.Minute)))
-			case m.State == StateStarting && m.Backend.Supervised() && m.Process == nil: // and may be for ever
-				v.Active.Evidence = append(v.Active.Evidence, says)
-			default:
-				v.Active.Note("%s", says)
-			}
+		says := fmt.Sprintf("%s is %s: %s", m.Name, m.State, m.Evidence)
+		switch {
+		case m.State == StateStalled, m.State == StateStarting && m.Backend.Supervised() && m.Process == nil: // and may be for ever
+			v.Active.Evidence = append(v.Active.Evidence, says)
+		case m.State == StateStarting, m.State == StateWorking, m.State == StateWaiting, m.State == StateRateLimited:
+			v.Active.Note("%s", says)
 		}
 	}
 }
@@ -91,7 +81,7 @@ func (v *TeamShow) Look(s Snap, c Command) (any, error) {
 		}
 	}
 	if team != nil {
-		view.Judge(nil)
+		view.judge()
 	}
 	view.Asks, err = s.Count(IndexOpenAsk, "")
 	return view, err

@@ -84,3 +84,30 @@ func (s *Store) taken(ctx context.Context, scope cadre.Scope) (out []*cadre.Mess
 	})
 	return out, err
 }
+
+// Listen notes which members fell silent in the middle of their work and which are
+// heard again, as far as what clients keep about themselves tells.
+func (s *Store) Listen(ctx context.Context, scope cadre.Scope) error {
+	if s.Who == nil || s.LookOnly || !kept(scope) {
+		return nil
+	}
+	v := &cadre.ClientsHeard{}
+	c := cadre.Command{Actor: cadre.Self, Door: door, Verb: "clients heard", Now: s.now()}
+	changed := false
+	err := s.Store.View(ctx, scope, func(snap cadre.Snap) error {
+		listens, err := snap.ListensFor(c.Now.Wall)
+		if err != nil || !listens {
+			return err
+		}
+		v.Last = s.Who.Heard(scope)
+		c.ID = commandID(scope, "heard", v.Last, snap.Head())
+		events, err := v.Decide(snap, c)
+		changed = len(events) > 0
+		return err
+	})
+	if err != nil || !changed {
+		return err
+	}
+	_, err = s.Update(ctx, scope, c, func(snap cadre.Snap) ([]cadre.Event, error) { return v.Decide(snap, c) })
+	return err
+}

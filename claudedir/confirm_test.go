@@ -1,6 +1,7 @@
 package claudedir_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -12,7 +13,10 @@ import (
 type diary struct {
 	shown map[string]time.Time
 	wrote string // who made every change; empty: nobody knows
+	heard map[string]time.Time
 }
+
+func (d diary) Heard(cadre.Scope) map[string]time.Time { return d.heard }
 
 func (d diary) Who(scope cadre.Scope, _ cadre.ForeignTask, _ int64) (cadre.Actor, bool) {
 	return cadre.Actor{Kind: cadre.ActorMember, Name: d.wrote, Scope: scope, Proof: cadre.ProofTalk}, d.wrote != ""
@@ -69,5 +73,44 @@ func TestMailThatAClientLostIsSentAgainOnce(t *testing.T) {
 		if m.Text == "seen" && m.ConfirmedAt == nil {
 			t.Error("what was shown is not confirmed")
 		}
+	}
+}
+
+// A client that dies in the middle of its work tells nobody. Its transcript falls silent,
+// which who follows the files notes, and everybody sees; and when it goes on.
+func TestAClientThatFellSilent(t *testing.T) {
+	w := newDisk(t)
+	start := time.Now().Add(-time.Hour)
+	w.clock = start
+	w.must(&cadre.TeamCreate{Name: string(list)})
+	w.clientJoins("bob")
+	id := w.add("work")
+	w.edit(id, map[string]any{"status": "in_progress", "owner": "bob"})
+	w.ids()
+	w.clock = time.Time{} // and now is an hour later
+	becomes := func(state cadre.MemberState, heard time.Time) *cadre.Member {
+		t.Helper()
+		w.who = diary{heard: map[string]time.Time{"bob": heard}}
+		w.open()
+		w.follower()
+		for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+			m := w.must(&cadre.MemberShow{Name: "bob"}).(*cadre.MemberView).Member
+			if m.State == state {
+				return m
+			}
+			if time.Now().After(end) {
+				t.Fatalf("bob is %s: %s", m.State, m.Evidence)
+			}
+		}
+	}
+	if m := becomes(cadre.StateStalled, start.Add(time.Minute)); !strings.Contains(m.Evidence, "has written nothing to its transcript since") {
+		t.Errorf("bob is stalled, because %s", m.Evidence)
+	}
+	if got := w.must(&cadre.TaskShow{ID: id}).(*cadre.TaskView); got.State != cadre.TaskStalled {
+		t.Errorf("its task is %s", got.State)
+	}
+	becomes(cadre.StateWorking, time.Now().Add(time.Second))
+	if got := w.must(&cadre.TaskShow{ID: id}).(*cadre.TaskView); got.State != cadre.TaskRunning {
+		t.Errorf("its task is %s", got.State)
 	}
 }

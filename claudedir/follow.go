@@ -2,6 +2,7 @@ package claudedir
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"path/filepath"
 	"strings"
@@ -66,7 +67,7 @@ func (s *Store) follow(ctx context.Context, scope cadre.Scope) {
 		s.warn(scope, s.Refresh(ctx, scope))
 		if time.Since(confirmed) > confirmEvery {
 			confirmed = time.Now()
-			s.warn(scope, s.confirm(ctx, scope))
+			s.warn(scope, errors.Join(s.confirm(ctx, scope), s.Listen(ctx, scope)))
 		}
 		pause := time.NewTimer(max(rescan, rescanShare*time.Since(began)))
 		for hearing := true; hearing; {

@@ -45,6 +45,8 @@ type Authors interface {
 	Live() bool
 	// Shown says when a message was shown to the one it is for.
 	Shown(cadre.Scope, *cadre.Message) (time.Time, bool)
+	// Heard says when each member of a team last said something.
+	Heard(cadre.Scope) map[string]time.Time
 }
 
 // Options are what a Store needs to know.

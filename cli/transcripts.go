@@ -77,8 +77,22 @@ func (t *transcripts) Erased(ctx context.Context) ([]*coord.Erased, error) {
 // Spent gives what the members of a team used.
 func (t *transcripts) Spent(ctx context.Context, scope cadre.Scope) (map[string]cadre.Spent, error) {
 	err := t.read(ctx)
+	return t.spent(scope), err
+}
+
+// Heard says when each member of a team last wrote to its transcript.
+func (t *transcripts) Heard(scope cadre.Scope) map[string]time.Time {
+	t.glance()
+	out := map[string]time.Time{}
+	for name, sp := range t.spent(scope) {
+		out[name] = sp.Last
+	}
+	return out
+}
+
+func (t *transcripts) spent(scope cadre.Scope) map[string]cadre.Spent {
 	if t.index == nil {
-		return nil, err
+		return nil
 	}
 	out := map[string]cadre.Spent{}
 	for _, a := range t.index.Agents() {
@@ -95,7 +109,7 @@ func (t *transcripts) Spent(ctx context.Context, scope cadre.Scope) (map[string]
 		}
 		out[a.Member] = sum
 	}
-	return out, err
+	return out
 }
 
 // How long a command that takes in a file looks for who wrote it, and for how long

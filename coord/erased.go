@@ -3,7 +3,6 @@ package coord
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"cadre"
@@ -93,13 +92,10 @@ type TeamShow struct{ cadre.TeamShow }
 // quiet is how long a client may say nothing and still be taken to be at work.
 const quiet = time.Minute
 
-// stalled is how long a client may say nothing in the middle of its work before nobody
-// believes that it is still at it.
-const stalled = 10 * time.Minute
-
 // Run shows it. What transcripts tell is added: what was spent, and who said
 // something a moment ago.
 func (v *TeamShow) Run(ctx context.Context, s *Session) (any, error) {
+	s.listen(ctx)
 	answer, err := s.Do(ctx, "team show", &v.TeamShow)
 	view, ok := answer.(*cadre.TeamView)
 	if err != nil || !ok {
@@ -115,24 +111,15 @@ func (v *TeamShow) Run(ctx context.Context, s *Session) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	silent, heard := map[string]time.Duration{}, []string{}
 	for _, m := range view.Members {
 		sp, ok := spent[m.Name]
 		if !ok || m.State == cadre.StateDeparted {
 			continue
 		}
 		m.Spent = &sp
-		age, since := s.Now().Wall.Sub(sp.Last), s.Now().Wall.Sub(m.Since)
-		if age < quiet {
-			heard = append(heard, fmt.Sprintf("%s wrote to its transcript %s ago", m.Name, age.Round(time.Second)))
+		if age := s.Now().Wall.Sub(sp.Last); age < quiet {
+			view.Active.Note("%s wrote to its transcript %s ago", m.Name, age.Round(time.Second))
 		}
-		if m.Backend == cadre.BackendClient && min(age, since) >= stalled {
-			silent[m.Name] = min(age, since)
-		}
-	}
-	view.Judge(silent)
-	for _, sign := range heard {
-		view.Active.Note("%s", sign)
 	}
 	return view, nil
 }
@@ -191,6 +178,7 @@ type MemberShow struct{ cadre.MemberShow }
 
 // Run shows it.
 func (v *MemberShow) Run(ctx context.Context, s *Session) (any, error) {
+	s.listen(ctx)
 	answer, err := s.Do(ctx, "member show", &v.MemberShow)
 	if view, ok := answer.(*cadre.MemberView); ok && err == nil {
 		spent, err := s.spent(ctx)
@@ -202,6 +190,31 @@ func (v *MemberShow) Run(ctx context.Context, s *Session) (any, error) {
 		}
 	}
 	return answer, err
+}
+
+// MemberList lists the members of a team.
+type MemberList struct{ cadre.MemberList }
+
+// Run lists them.
+func (v *MemberList) Run(ctx context.Context, s *Session) (any, error) {
+	s.listen(ctx)
+	return s.Do(ctx, "member list", &v.MemberList)
+}
+
+// Listener is a store that can tell when those who work with its files last said
+// something, and notes who fell silent.
+type Listener interface {
+	Listen(context.Context, cadre.Scope) error
+}
+
+// listen has it noted who fell silent, before members are shown. Where that cannot be
+// written one can still look.
+func (s *Session) listen(ctx context.Context) {
+	if l, ok := cadre.StoreAs[Listener](s.Store); ok {
+		if err := l.Listen(ctx, s.Scope); err != nil {
+			s.warn("who fell silent is not known: %v", err)
+		}
+	}
 }
 
 func (s *Session) spent(ctx context.Context) (map[string]cadre.Spent, error) {

@@ -19,6 +19,23 @@ func (t told) Erased(context.Context) ([]*coord.Erased, error) { return nil, nil
 
 func (t told) Spent(context.Context, cadre.Scope) (map[string]cadre.Spent, error) { return t, nil }
 
+// listening is a store that knows what transcripts tell.
+type listening struct {
+	cadre.Store
+	told told
+	now  *cadre.Time
+}
+
+func (l listening) Listen(ctx context.Context, scope cadre.Scope) error {
+	v := &cadre.ClientsHeard{Last: map[string]time.Time{}}
+	for name, sp := range l.told {
+		v.Last[name] = sp.Last
+	}
+	c := cadre.Command{Actor: cadre.Self, Door: "file", Verb: "clients heard", Now: *l.now}
+	_, err := l.Update(ctx, scope, c, func(s cadre.Snap) ([]cadre.Event, error) { return v.Decide(s, c) })
+	return err
+}
+
 // A supervisor asks whether it would disturb somebody if it started the lead anew. A
 // client's member is at work as long as it is heard of, however long its task takes; one
 // that died in the middle of a task is not, though nobody has taken its task away.
@@ -37,6 +54,9 @@ func TestWhetherAnyoneIsAtWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	const works = "bob is working: has task 1 in progress"
+	stalled := "bob is stalled: has task 1 in progress, and has written nothing to its transcript since " +
+		began.Add(5*time.Hour-25*time.Minute).UTC().Format("2006-01-02 15:04")
+	inner := d.Store
 	for _, tt := range []struct {
 		name     string
 		after    time.Duration
@@ -48,14 +68,17 @@ func TestWhetherAnyoneIsAtWork(t *testing.T) {
 		{"nothing is told of it", 5 * time.Hour, 0, true, []string{works}},
 		{"it said something a moment ago", 5 * time.Hour, 9 * time.Second, true, []string{works, "bob wrote to its transcript 9s ago"}},
 		{"its task takes a while", 5 * time.Hour, 9 * time.Minute, true, []string{works}},
-		{"it is silent", 5 * time.Hour, 25 * time.Minute, false, []string{works + ", and has written nothing to its transcript for 25m0s"}},
 		{"it is given something after a long rest", 5 * time.Minute, time.Hour, true, []string{works}},
+		{"it is silent", 5 * time.Hour, 25 * time.Minute, false, []string{stalled}},
+		{"nobody tells of it any more", 5 * time.Hour, 0, false, []string{stalled}},
+		{"it goes on", 5*time.Hour + 10*time.Minute, 5 * time.Minute, true, []string{works}},
 	} {
 		d.now.Wall = began.Add(tt.after)
-		d.Transcripts = told{}
+		said := told{}
 		if tt.said > 0 {
-			d.Transcripts = told{"bob": {Last: d.now.Wall.Add(-tt.said)}}
+			said["bob"] = cadre.Spent{Last: d.now.Wall.Add(-tt.said)}
 		}
+		d.Transcripts, d.Store = said, listening{inner, said, &d.now}
 		got := must[*cadre.TeamView](t, s, &coord.TeamShow{}).Active
 		if got.Active != tt.active || !slices.Equal(got.Evidence, tt.evidence) {
 			t.Errorf("%s: active is %t, because %s", tt.name, got.Active, strings.Join(got.Evidence, "; "))

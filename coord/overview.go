@@ -44,6 +44,7 @@ type Need struct {
 // Run collects the screen. It costs the same for a long list as for a short one,
 // but for what is shown.
 func (v *Overview) Run(ctx context.Context, s *Session) (any, error) {
+	s.listen(ctx)
 	out := &OverviewView{Scope: s.Scope, Needs: []Need{}, Members: []*cadre.MemberView{}, Changes: []cadre.Event{}}
 	err := s.view(ctx, func(snap cadre.Snap) error {
 		out.Head = snap.Head()

@@ -47,7 +47,7 @@ func Verbs() []Verb {
 		{"team limit", "Say how many members run at the same time", "cadre team limit 4 --backend shell", func() any { return &cadre.TeamLimit{} }},
 		{"team delete", "End a team; it is archived and can be restored", "cadre team delete docs", func() any { return &TeamDelete{} }},
 		{"team restore", "Bring an archived team back", "cadre team restore docs", func() any { return &TeamRestore{} }},
-		{"member list", "List the members of the team", "cadre member list", func() any { return &cadre.MemberList{} }},
+		{"member list", "List the members of the team", "cadre member list", func() any { return &MemberList{} }},
 		{"member show", "Show a member", "cadre member show bob", func() any { return &MemberShow{} }},
 		{"member report", "Say what you are doing", `cadre member report waiting --evidence "for the review"`, func() any { return &cadre.MemberReport{} }},
 		{"member spawn", "Start a member that Cadre runs", `cadre member spawn bob --backend shell --tasks 1,2`, func() any { return &MemberSpawn{} }},
