@@ -58,6 +58,9 @@ func TestSoakThirdParty(t *testing.T) {
 			t.Errorf("they never %s", k.name)
 		}
 	}
+	if n["fields they wrote while we did"] <= n["writes that took too long to promise anything"] {
+		t.Error("they wrote nothing while we did of which anything is promised")
+	}
 	for _, k := range []string{"old copies they wrote while we worked", "files they took away while we worked", "garbage they left while we worked"} {
 		if full() && n[k] == 0 {
 			t.Errorf("none: %s", k)

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"cadre"
 	"cadre/claudefile"
@@ -21,8 +23,14 @@ type burst struct {
 	members  []string       // who they put into the team
 	gone     []cadre.TaskID // whose files they took away
 	copies   int            // how many old copies they wrote back
+	slow     []cadre.TaskID // where they stood still while they wrote
 	garbage  int            // how much garbage they left
 }
+
+// standstill is how long somebody may take from reading a file to having written it. Who
+// takes a second longer has left half of a file for good, or wants an old value back, as
+// far as anybody can tell.
+const standstill = 500 * time.Millisecond
 
 // together lets both sides work at the same time, and says what must be there after.
 func (b *beside) together() error {
@@ -62,7 +70,10 @@ func (b *beside) together() error {
 		b.n["old copies they wrote while we worked"] += theirs.copies
 		b.n["files they took away while we worked"] += len(theirs.gone)
 		b.n["garbage they left while we worked"] += theirs.garbage
-		if err := bothKept(before, after, theirs.fields, ours, all); err != nil {
+		b.n["writes that took too long to promise anything"] += len(theirs.slow)
+		prompt := maps.Clone(before)
+		maps.DeleteFunc(prompt, func(id cadre.TaskID, _ *cadre.Task) bool { return slices.Contains(theirs.slow, id) })
+		if err := bothKept(prompt, after, theirs.fields, ours, all); err != nil {
 			return err
 		}
 		return b.kept(before, after, all, theirs, ann)
@@ -73,7 +84,9 @@ func (b *beside) together() error {
 func (b *beside) burst(before map[cadre.TaskID]*cadre.Task) (burst, error) {
 	out := burst{fields: said{}}
 	copied, copy := b.withFile(before) // read now, and written back some time later
+	read := time.Now()
 	for range 1 + b.IntN(3) {
+		began := time.Now()
 		word := b.word("they")
 		var err error
 		switch k := b.IntN(12); k {
@@ -86,7 +99,9 @@ func (b *beside) burst(before map[cadre.TaskID]*cadre.Task) (burst, error) {
 			}
 			_, err = f.Write(newTask(id, word))
 			err = errors.Join(err, err2, f.Close())
-			out.subjects = append(out.subjects, word)
+			if time.Since(began) < standstill {
+				out.subjects = append(out.subjects, word)
+			}
 		case 1:
 			b.tell("they send %s to ann", word)
 			path := b.team("inboxes", "ann.json")
@@ -114,6 +129,9 @@ func (b *beside) burst(before map[cadre.TaskID]*cadre.Task) (burst, error) {
 			err = b.writesBack(copied, copy, word)
 			out.fields.add(copied, "activeForm", word)
 			out.copies++
+			if time.Since(read) > standstill {
+				out.slow = append(out.slow, copied)
+			}
 		case 4, 5:
 			id, _ := b.withFile(before)
 			if b.touched(out, id) {
@@ -141,7 +159,10 @@ func (b *beside) burst(before map[cadre.TaskID]*cadre.Task) (burst, error) {
 			err = b.inPlace(b.file(id), []byte("{\"id\": "))
 			out.garbage++
 		default:
-			err = b.edits(before, word, []func(string, []byte) error{b.inPlace, b.inTwoSteps, b.byRename}[k%3], out.fields)
+			id, err2 := b.edits(before, word, []func(string, []byte) error{b.inPlace, b.inTwoSteps, b.byRename}[k%3], out.fields)
+			if err = err2; time.Since(began) > standstill {
+				out.slow = append(out.slow, id)
+			}
 		}
 		if err != nil {
 			return out, err
@@ -190,21 +211,21 @@ func (b *beside) renamesTo(from, to cadre.TaskID) (subject string, err error) {
 }
 
 // edits reads a task's file, changes one field and writes all of it back, asking
-// nobody.
-func (b *beside) edits(before map[cadre.TaskID]*cadre.Task, word string, write func(string, []byte) error, fields said) error {
+// nobody. It gives whose it was.
+func (b *beside) edits(before map[cadre.TaskID]*cadre.Task, word string, write func(string, []byte) error, fields said) (cadre.TaskID, error) {
 	id, data := b.withFile(before)
 	o, err := claudefile.Parse(data)
 	if id == "" || err != nil {
-		return nil // it is being removed
+		return id, nil // it is being removed
 	}
 	field := []string{"subject", "description", "activeForm"}[b.IntN(3)]
 	o.Set(field, word)
 	b.tell("they make %s the %s of task %s", word, field, id)
 	if _, err := os.Lstat(b.file(id)); err != nil {
-		return nil
+		return id, nil
 	}
 	fields.add(id, field, word)
-	return write(b.file(id), o.Bytes())
+	return id, write(b.file(id), o.Bytes())
 }
 
 // since gives what the log says was changed after a head: by us, and by anybody.
