@@ -292,9 +292,9 @@ func (pg *page) installed(v *installed) {
 
 // snippet prints the entry alone, so that it can be put into a file.
 func (pg *page) snippet(v *snippet) {
-	file := v.File
-	if file == "" {
-		file = "its settings"
+	file := "its settings"
+	if v.File != "" {
+		file = v.File + " in your project's folder"
 	}
 	pg.talk("for %s: put this into %s", v.title, file)
 	pg.printf("%s", v.Text)

@@ -22,7 +22,7 @@ func (pg *page) teamList(lines []*coord.TeamLine) {
 			pg.talk("no team or list is in use; %d in the archive\n  try: cadre team list --all", n)
 			return
 		}
-		pg.talk("there are no teams or lists yet\n  try: cadre team create my-team")
+		pg.talk("there are no teams or lists yet\n  try: cadre team create my-team, or with Claude Code's erased ones: cadre team list --all")
 		return
 	}
 	t := newTable("", "TEAM", "", ">MEMBERS", ">OPEN", ">RUNNING", ">DONE", ">ASKS", "ABOUT")
