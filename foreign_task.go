@@ -192,6 +192,17 @@ func (in *intake) may(by Actor, ask func(*draft) error) bool {
 	return ask(&as) == nil
 }
 
+// leads says whether a writer is known, and leads here.
+func (in *intake) leads(by Actor) bool {
+	if by.Kind != ActorMember && by.Kind != ActorSession {
+		return false
+	}
+	as := *in.draft
+	as.cmd.Actor = by
+	_, r, _, err := as.identify()
+	return err == nil && r >= leads
+}
+
 // text takes in the words of a task. Rewording somebody else's stands, and its
 // author is told how to undo it.
 func (in *intake) text(w *ForeignTask, t, next *Task, fresh bool) error {
@@ -300,6 +311,9 @@ func (in *intake) facts(w *ForeignTask, t, next *Task) error {
 		next.StartedAt, next.CompletedAt = &now, nil
 		if next.OpenBlockers > 0 {
 			next.flag(FlagEarly)
+		}
+		if in.leads(w.By) { // through a door this would be an answer, too
+			return in.answerByStarting(next)
 		}
 	case Completed:
 		if next.StartedAt == nil {

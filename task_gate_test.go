@@ -32,6 +32,7 @@ func TestWhoeverStartsATaskThatNeedsAPersonIsOne(t *testing.T) {
 	for name, start := range map[string]func(TaskID) Change{
 		"itself":      func(id TaskID) Change { return &TaskStart{ID: id, Lease: time.Hour} },
 		"for another": func(id TaskID) Change { return &TaskUpdate{ID: id, Owner: new("ann"), Status: new(string(InProgress))} },
+		"in a file":   func(id TaskID) Change { return startedInFile(id, member(LeadName)) },
 	} {
 		w := newTeam(t, "ann")
 		id := w.must(as("ann"), &TaskAdd{Subject: "work", MaxAttempts: 1}).(*Added).ID
@@ -48,6 +49,26 @@ func TestWhoeverStartsATaskThatNeedsAPersonIsOne(t *testing.T) {
 		w.must(as("ann"), &TaskRefused{ID: id, Reason: "tests fail"})
 		if got, asks := w.task(id), w.look(operator, &AskList{}).([]*Ask); !got.has(FlagPerson) || len(asks) != 2 {
 			t.Errorf("%s: refused again it is %+v with %v", name, got, asks)
+		}
+		w.check()
+	}
+}
+
+// startedInFile is that somebody's client started a task.
+func startedInFile(id TaskID, by Actor) Change {
+	return &Foreign{Tasks: []ForeignTask{{ID: id, By: by, Digest: "d", Owner: new(by.Name), Status: new(string(InProgress))}}}
+}
+
+// TestAFileSpeaksForNobodyElse: that a task was started by a teammate's client, or by
+// nobody knows whom, is a fact, and no person's answer.
+func TestAFileSpeaksForNobodyElse(t *testing.T) {
+	for _, by := range []Actor{member("ann"), session("5e551011-aaaa"), External} {
+		w := newTeam(t, "ann")
+		id := w.must(as("ann"), &TaskAdd{Subject: "work", MaxAttempts: 1}).(*Added).ID
+		w.must(as("ann"), &TaskRefused{ID: id, Reason: "tests fail"})
+		w.must(External, startedInFile(id, by))
+		if got := w.task(id); !got.has(FlagPerson) || got.Status != InProgress || len(w.look(operator, &AskList{}).([]*Ask)) != 1 {
+			t.Errorf("started by %s it is %+v", by, got)
 		}
 		w.check()
 	}
