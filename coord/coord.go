@@ -36,6 +36,7 @@ type Coord struct {
 	Claim       Claim       // the work that this process is a part of
 	Bearers     bool        // callers send their token with each request
 
+	told  sync.Map // what was said of hooks that are not run
 	shown sync.Map // the hashes of tokens that callers showed, by what people call them
 }
 
@@ -300,7 +301,7 @@ func (s *Session) commit(ctx context.Context, c cadre.Command, v cadre.Change, s
 		return receipt, err
 	}
 	agreed := map[gate]bool{}
-	for round := range mostGateRounds {
+	for range mostGateRounds {
 		var events []cadre.Event
 		hooks, asks := s.Hooks, *s
 		err := s.Store.View(ctx, s.Scope, func(snap cadre.Snap) (err error) {
@@ -316,7 +317,7 @@ func (s *Session) commit(ctx context.Context, c cadre.Command, v cadre.Change, s
 			return cadre.Receipt{}, err
 		}
 		gates := gatesOf(events)
-		if hooks, err = asks.withProject(ctx, hooks, gates, round == 0); err != nil {
+		if hooks, err = asks.withProject(ctx, hooks, gates); err != nil {
 			return cadre.Receipt{}, err
 		}
 		for _, g := range gates {

@@ -3,6 +3,7 @@ package coord
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -98,8 +99,9 @@ func realPath(dir string) string {
 }
 
 // withProject adds the hooks of the project that the caller is in, as far as they are
-// trusted. What would have been asked and is not is told, if it is to be.
-func (s *Session) withProject(ctx context.Context, hooks *Hooks, gates []gated, tell bool) (*Hooks, error) {
+// trusted. What would have been asked and is not is told, once for each process: a run
+// is many changes.
+func (s *Session) withProject(ctx context.Context, hooks *Hooks, gates []gated) (*Hooks, error) {
 	if hooks == nil {
 		hooks = &Hooks{}
 	}
@@ -121,19 +123,26 @@ func (s *Session) withProject(ctx context.Context, hooks *Hooks, gates []gated, 
 		asked := func(g gated) bool {
 			return f.err != nil || len(f.hooks[g.event]) > 0 || known != nil && slices.Contains(known.Events, string(g.event))
 		}
-		if !tell || !slices.ContainsFunc(gates, asked) {
+		if !slices.ContainsFunc(gates, asked) {
 			continue
 		}
-		switch {
-		case f.err != nil:
-			s.warn("the hooks of a project are not run: %v", f.err)
-		case known != nil:
-			s.warn("%s has changed since it was trusted, so its hooks are not run; to look: cadre trust --list %s, to trust it as it is: cadre trust %[2]s", f.path, dir)
-		default:
-			s.warn("%s is not trusted, so its hooks are not run; to look: cadre trust --list %s, to trust it: cadre trust %[2]s", f.path, dir)
+		why := f.unrun(dir, known)
+		if _, again := s.told.LoadOrStore(why, true); !again {
+			s.warn("%s", why)
 		}
 	}
 	return hooks, nil
+}
+
+// unrun says why the hooks of a file are not run.
+func (f settingsFile) unrun(dir string, known *cadre.Trusted) string {
+	switch {
+	case f.err != nil:
+		return fmt.Sprintf("the hooks of a project are not run: %v", f.err)
+	case known != nil:
+		return fmt.Sprintf("%s has changed since it was trusted, so its hooks are not run; to look: cadre trust --list %s, to trust it as it is: cadre trust %[2]s", f.path, dir)
+	}
+	return fmt.Sprintf("%s is not trusted, so its hooks are not run; to look: cadre trust --list %s, to trust it: cadre trust %[2]s", f.path, dir)
 }
 
 // trustedFiles are those that are trusted, by their paths.

@@ -55,7 +55,7 @@ func TestWhatIsNoFileHasNoHooks(t *testing.T) {
 			s := d.at(dir, nil)
 			must[*cadre.Added](t, s, &cadre.TaskAdd{Subject: "x"})
 			must[*cadre.Done](t, s, &cadre.TaskDone{ID: "1"})
-			if len(warned) != 2 || !strings.Contains(warned[0], "the hooks of a project are not run") {
+			if len(warned) != 1 || !strings.Contains(warned[0], "the hooks of a project are not run") {
 				t.Errorf("it was told %q", warned)
 			}
 			if _, err := s.Do(t.Context(), "trust", &coord.Trust{}); err == nil {
