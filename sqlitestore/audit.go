@@ -98,8 +98,11 @@ func (a *audit) all() {
 	case have == 0:
 		a.strays(nil)
 		return // never written to
-	case have != len(a.s.migrations):
-		a.find("", "database", "has version %d, this program knows %d", have, len(a.s.migrations))
+	case have > len(a.s.migrations):
+		a.find("", "database", "has version %d, and this program knows %d: verify it with the newer one", have, len(a.s.migrations))
+		return
+	case have < len(a.s.migrations):
+		a.find("", "database", "has version %d of an older program: the next command brings it to %d; then verify again", have, len(a.s.migrations))
 		return
 	}
 	a.pages()

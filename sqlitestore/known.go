@@ -1,6 +1,8 @@
 package sqlitestore
 
 import (
+	"errors"
+
 	"cadre"
 	"cadre/internal/sqlite"
 )
@@ -18,15 +20,14 @@ type known struct {
 const maxKnown = 2000
 
 // recall gives the scopes that a transaction knows from the start: those that the
-// last one left in the database just so.
+// last one left in the database just so. Where others wrote since, a newer program may
+// have replaced this one while it ran, and it writes no more.
 func (s *Store) recall(c *sqlite.Conn) (map[cadre.Scope]*scope, error) {
 	last := s.known
 	s.known = known{} // what this transaction does to them may be taken back
-	if last.c != c {
-		return map[cadre.Scope]*scope{}, nil
-	}
-	if version, err := c.Version(); err != nil || version != last.version {
-		return map[cadre.Scope]*scope{}, err
+	if now, err := c.Version(); err != nil || last.c != c || now != last.version {
+		have, also := version(c)
+		return map[cadre.Scope]*scope{}, errors.Join(err, also, s.notNewer(have))
 	}
 	objects := 0
 	for name, sc := range last.scopes {

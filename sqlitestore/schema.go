@@ -40,6 +40,9 @@ CREATE TRIGGER event_stays BEFORE DELETE ON event
 `,
 		// Leases were the tasks' own. Those that ran while the program was replaced end with it.
 		"DELETE FROM entry WHERE list='leased';",
+		// What stands in a task must be what this program makes of its newest event.
+		`UPDATE object SET data=CAST(json_remove(CAST(data AS TEXT),'$.lease') AS BLOB)
+  WHERE kind='task' AND json_type(CAST(data AS TEXT),'$.lease') IS NOT NULL;`,
 	}
 }
 
@@ -63,14 +66,22 @@ func (s *Store) migrate(ctx context.Context, c *sqlite.Conn, mode byte) error {
 	if have == len(s.migrations) && mode == withLog {
 		return nil // a copy that Backup made is not
 	}
-	if have > len(s.migrations) {
-		return cadre.Fault(nil, "cadre version", "the database in %s has version %d and this program knows %d: a newer cadre wrote it", s.dir, have, len(s.migrations))
+	if err := s.notNewer(have); err != nil {
+		return err
 	}
 	err = s.exclusively(ctx, func(ctx context.Context) error { return s.upgrade(ctx, c) })
 	if err != nil {
 		_ = c.Script(context.Background(), "ROLLBACK") // fails where nothing was begun
 	}
 	return s.fault(err, "preparing the database")
+}
+
+// notNewer refuses a database that a newer program has brought to its own version.
+func (s *Store) notNewer(have int) error {
+	if have <= len(s.migrations) {
+		return nil
+	}
+	return cadre.Fault(nil, "cadre version", "the database in %s has version %d and this program knows %d: a newer cadre wrote it", s.dir, have, len(s.migrations))
 }
 
 func (s *Store) upgrade(ctx context.Context, c *sqlite.Conn) error {

@@ -36,6 +36,9 @@ func TestMigrateOlderAndNewer(t *testing.T) {
 	if err := add(newer, "two"); err != nil {
 		t.Fatal(err)
 	}
+	if err := add(old, "late"); err == nil || !strings.Contains(err.Error(), "a newer cadre wrote it") {
+		t.Errorf("a program that was replaced while it ran still writes: %v", err)
+	}
 	if report, err := newer.Audit(t.Context(), nil); err != nil || len(report.Findings) > 0 || report.Events != 3 {
 		t.Fatalf("after the migration: %+v, %v", report, err)
 	}
@@ -206,8 +209,16 @@ func TestLeasesOfTasksEndWithTheMigration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Script(t.Context(), "INSERT INTO entry SELECT scope,'leased',key,object FROM entry WHERE list='task'"); err != nil {
-		t.Fatal(err)
+	for _, old := range []string{
+		"INSERT INTO entry SELECT scope,'leased',key,object FROM entry WHERE list='task'",
+		`UPDATE object SET data=CAST(replace(CAST(data AS TEXT),',"version":',',"lease":{"boot":"b","until":7},"version":') AS BLOB) WHERE kind='task'`,
+	} {
+		if err := c.Script(t.Context(), old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if v, err := c.Row("SELECT count(*) FROM object WHERE CAST(data AS TEXT) LIKE '%lease%'"); err != nil || v[0] != int64(1) {
+		t.Fatalf("%v tasks are leased, %v", v, err)
 	}
 	s.release(c, true)
 	if err := s.Close(); err != nil {
@@ -217,6 +228,9 @@ func TestLeasesOfTasksEndWithTheMigration(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
+	if report, err := s.Audit(t.Context(), nil); err != nil || len(report.Findings) != 1 || !strings.Contains(report.Findings[0].What, "then verify again") {
+		t.Errorf("before the migration the audit found %+v, %v", report, err)
+	}
 	command := cadre.Command{ID: "two", Actor: cadre.Self, Door: "test", Verb: "leases expire"}
 	if _, err := s.Update(t.Context(), "work", command, func(snap cadre.Snap) ([]cadre.Event, error) {
 		return (&cadre.LeasesExpire{}).Decide(snap, command)
