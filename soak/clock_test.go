@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -35,8 +36,8 @@ func TestSoakClock(t *testing.T) {
 	}
 	t.Logf("the clock was set %d times; %d events, %d of them older than the one before, %d leases ran out; no answer and no order changed",
 		jumping.jumps, jumping.events, jumping.backward, jumping.expired)
-	if jumping.backward == 0 || jumping.expired == 0 || steady.backward != 0 {
-		t.Error("the clock did not jump, or no lease ran out")
+	if jumping.backward == 0 || jumping.expired == 0 || steady.backward != 0 || len(jumping.asked) == 0 {
+		t.Error("the clock did not jump, no lease ran out, or nobody asked for anything")
 	}
 }
 
@@ -46,6 +47,7 @@ type timed struct {
 	c      *coord.Coord
 	rand   *rand.Rand
 	jumps  int
+	asked  []cadre.AskID
 	now    cadre.Time
 	faulty bool // the wall clock jumps
 
@@ -67,6 +69,7 @@ func newTimed(t *testing.T, seed uint64, faulty bool) *timed {
 	tm.now = cadre.Time{Wall: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), Boot: "boot", Up: time.Hour}
 	tm.c = &coord.Coord{Store: store, Now: func() cadre.Time { return tm.now }}
 	tm.do(operator, "team create", &coord.TeamCreate{TeamCreate: cadre.TeamCreate{Name: "docs"}})
+	tm.do(operator, "team policy", &cadre.TeamPolicy{Kind: cadre.AskQuestion, Then: cadre.PolicyDeny, After: new(8000 * time.Hour)}) // a deadline is a time of day, for people
 	for _, name := range []string{"ann", "ben", "cat"} {
 		tm.do(as(name), "task add", &cadre.TaskAdd{Subject: "of " + name})
 	}
@@ -85,6 +88,11 @@ func (tm *timed) pass() {
 	}
 }
 
+// timeOfDay is what moment leaves of times in an answer: a deadline.
+var timeOfDay = regexp.MustCompile(`\d{4}-\d\d-\d\dT[0-9:.]+Z`)
+
+var askID = regexp.MustCompile(`"id":"(a\d+)"`)
+
 // step is one random command; it gives the answer without the times in it.
 func (tm *timed) step() string {
 	tm.pass()
@@ -92,7 +100,7 @@ func (tm *timed) step() string {
 	who := as([]string{"ann", "ben", "cat"}[r.IntN(3)])
 	id := cadre.TaskID(fmt.Sprint(1 + r.IntN(30)))
 	lease := time.Duration(r.IntN(120)) * time.Second
-	switch r.IntN(13) {
+	switch r.IntN(16) {
 	case 0, 1:
 		return tm.do(who, "task add", &cadre.TaskAdd{Subject: fmt.Sprint("task ", r.IntN(1000)), Owner: []string{"", "", "ann", "ben"}[r.IntN(4)], Priority: cadre.Level(fmt.Sprint(r.IntN(4)))})
 	case 2:
@@ -115,6 +123,19 @@ func (tm *timed) step() string {
 		return tm.do(operator, "log", &coord.Log{Limit: 20})
 	case 11:
 		return tm.do(who, "msg ack", &cadre.MsgAck{})
+	case 12:
+		answer := tm.do(who, "ask for", &cadre.AskFor{Kind: cadre.AskQuestion, Text: fmt.Sprint("is it ", r.IntN(1000), "?")})
+		if id := askID.FindStringSubmatch(answer); id != nil {
+			tm.asked = append(tm.asked, cadre.AskID(id[1]))
+		}
+		return answer
+	case 13:
+		if len(tm.asked) == 0 {
+			return ""
+		}
+		return tm.do(operator, "ask answer", &cadre.AskAnswer{ID: tm.asked[r.IntN(len(tm.asked))], Text: "it is"})
+	case 14:
+		return tm.do(operator, "ask list", &cadre.AskList{All: true})
 	}
 	return tm.do(operator, "task ready", &cadre.TaskReady{})
 }
@@ -138,7 +159,7 @@ func (tm *timed) do(who cadre.Actor, name string, verb any) string {
 	if err != nil {
 		tm.t.Fatal(err)
 	}
-	return fmt.Sprintf("%s %s: %s", who, name, moment.ReplaceAllString(string(data), ""))
+	return fmt.Sprintf("%s %s: %s", who, name, timeOfDay.ReplaceAllString(moment.ReplaceAllString(string(data), ""), ""))
 }
 
 // order is the sequence of events without what two logs never share.
@@ -171,7 +192,7 @@ func (tm *timed) everything() string {
 		all = append(all, e)
 	}
 	tm.events = len(all)
-	out := order(all) + tm.do(operator, "log", &coord.Log{}) + tm.do(operator, "task list", &cadre.TaskList{})
+	out := order(all) + tm.do(operator, "log", &coord.Log{}) + tm.do(operator, "task list", &cadre.TaskList{}) + tm.do(operator, "ask list", &cadre.AskList{All: true})
 	for _, name := range []string{"ann", "ben", "cat", "team-lead"} {
 		out += tm.do(operator, "msg inbox", &cadre.MsgInbox{Name: name, All: true})
 	}
