@@ -84,14 +84,14 @@ func (b beside) write(name cadre.Scope, head cadre.Head) {
 	}
 }
 
-// remove takes away the record of a name that no longer means a scope.
-func (b beside) remove(name cadre.Scope) error {
+// remove takes away the record of a name that no longer means a scope, if it can.
+func (b beside) remove(name cadre.Scope) {
 	h, err := b.open(false)
 	if h == nil || err != nil {
-		return err
+		return
 	}
 	defer h.root.Close()
-	return h.remove(name)
+	_ = h.remove(name)
 }
 
 // anchors gives every record there is.

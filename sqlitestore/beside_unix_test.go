@@ -58,6 +58,9 @@ func TestHostileBeside(t *testing.T) {
 			if report := audit(t, s); len(report.Findings) == 0 {
 				t.Error("the audit says nothing about it")
 			}
+			if _, err := s.Move(t.Context(), list, command("move"), cadre.Dest{Where: cadre.Gone}); err != nil {
+				t.Errorf("the list cannot be erased: %v", err)
+			}
 			files, err := os.ReadDir(outside)
 			if err != nil {
 				t.Fatal(err)

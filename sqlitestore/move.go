@@ -1,10 +1,6 @@
 package sqlitestore
 
-import (
-	"errors"
-
-	"cadre"
-)
+import "cadre"
 
 const (
 	moveScope    = "UPDATE scope SET name=?,place=? WHERE id=?"
@@ -83,7 +79,8 @@ func (b *batch) place(sc *scope, to cadre.Dest) error {
 	if to.Name != "" || to.Where == cadre.Gone {
 		b.ended = append(b.ended, old)
 		b.scopes[old] = &scope{name: old, place: cadre.Live, cache: map[cadre.Ref]cadre.Object{}}
-		if err := errors.Join(b.s.heads.remove(old), b.s.beside.remove(old)); err != nil {
+		b.s.beside.remove(old)
+		if err := b.s.heads.remove(old); err != nil {
 			return err
 		}
 	}
