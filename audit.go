@@ -87,7 +87,6 @@ func (c *ChainCheck) Add(seq Seq, hash string, line []byte) {
 		return
 	}
 	want := c.head.advance(e.After)
-	mark, isMark := e.After.(*Log)
 	if c.name == "" {
 		c.name = e.Scope
 	}
@@ -106,10 +105,8 @@ func (c *ChainCheck) Add(seq Seq, hash string, line []byte) {
 	if c.broken {
 		return
 	}
-	if isMark && mark.Missing != nil {
-		c.explain(mark.Missing)
-	}
-	if isMark && mark.Name != "" {
+	c.explain(e)
+	if mark, ok := e.After.(*Log); ok && mark.Name != "" {
 		c.name = mark.Name
 	}
 	e.Hash = hash
@@ -136,12 +133,24 @@ func (c *ChainCheck) fits(e Event) bool {
 
 // explain counts the store's own head records as met that an epoch owned up to
 // missing.
-func (c *ChainCheck) explain(gap *Gap) {
+func (c *ChainCheck) explain(e Event) {
 	for _, a := range c.anchors {
-		if a.Own && a.Head.Epoch == c.head.Epoch && a.Head.Seq >= gap.From && a.Head.Seq <= gap.To {
+		if a.Own && e.OwnsUp(a.Head) {
 			a.met = true
 		}
 	}
+}
+
+// OwnsUp says whether an event begins an epoch that says itself that what a head saw is
+// missing.
+func (e Event) OwnsUp(h Head) bool {
+	mark, ok := e.After.(*Log)
+	if !ok || mark.Missing == nil {
+		return false
+	}
+	gap := mark.Missing
+	before, ok := e.Before.(*Log)
+	return gap.Head == h || ok && before.Epoch == h.Epoch && gap.From <= h.Seq && h.Seq <= gap.To
 }
 
 func (c *ChainCheck) fail(seq Seq, format string, args ...any) {

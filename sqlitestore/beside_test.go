@@ -62,6 +62,39 @@ func TestTheWholeFolderOfYesterday(t *testing.T) {
 	})
 }
 
+// A log that lost events and said so is not accused again by a record that could not be
+// written since.
+func TestARecordThatStaysBehind(t *testing.T) {
+	dir, beside, elsewhere := filepath.Join(t.TempDir(), "state"), filepath.Join(t.TempDir(), "heads"), filepath.Join(t.TempDir(), "heads")
+	add := func(beside string) cadre.Receipt {
+		t.Helper()
+		s, err := sqlitestore.Open(dir, sqlitestore.Beside(beside))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := do(t, s, list, &cadre.TaskAdd{Subject: "one more"})
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	add(beside)
+	yesterday, err := os.ReadFile(filepath.Join(dir, "cadre.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	add(beside)
+	if err := os.WriteFile(filepath.Join(dir, "cadre.db"), yesterday, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := add(elsewhere); r.Lost() == "" {
+		t.Fatal("yesterday's database was not noticed")
+	}
+	if r := add(beside); r.Lost() != "" {
+		t.Errorf("what is known is told again: %s", r.Lost())
+	}
+}
+
 // A name that no longer means a list leaves no record that looks like a lost one.
 func TestBesideForgetsNames(t *testing.T) {
 	dir, beside := t.TempDir(), filepath.Join(t.TempDir(), "heads")

@@ -140,11 +140,22 @@ func (b *batch) hold(sc *scope, record *cadre.Head) error {
 			}
 		}
 	}
-	if hash != record.Hash && (sc.missing == nil || sc.missing.Seq < record.Seq) {
+	if hash != record.Hash && (sc.missing == nil || sc.missing.Seq < record.Seq) && !b.ownsUp(sc, *record) {
 		sc.missing = record
 		sc.rebuild = sc.id != 0 // whoever cut the log may have left the tables
 	}
 	return nil
+}
+
+// ownsUp says whether the log says already that what a record saw is missing. The record is
+// then one that could not be written since.
+func (b *batch) ownsUp(sc *scope, record cadre.Head) bool {
+	for e, err := range b.s.source(b.c, sc).History((*cadre.Log)(nil).Ref()) {
+		if err != nil || e.OwnsUp(record) {
+			return err == nil
+		}
+	}
+	return false
 }
 
 // setBack makes of a scope what is left of its log.
