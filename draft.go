@@ -119,6 +119,11 @@ func (d *draft) putTask(before, after *Task) error {
 		old = before
 	}
 	d.put(old, after)
+	if before != nil && before.Leased && after.Open() && (!after.Leased || after.Owner != before.Owner) {
+		if err := d.closeTakeover(after.ID); err != nil {
+			return err
+		}
+	}
 	if before == nil || before.finished() == after.finished() {
 		return nil
 	}

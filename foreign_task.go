@@ -282,8 +282,10 @@ func (in *intake) claims(w *ForeignTask, t, next *Task) error {
 // what a door would have refused.
 func (in *intake) facts(w *ForeignTask, t, next *Task) error {
 	now := in.now()
-	if next.Owner != t.Owner {
+	if next.Owner != t.Owner || t.Leased && next.Status == Pending {
 		next.Fence, next.Leased = in.Head().Fence+1, false
+	}
+	if next.Owner != t.Owner {
 		next.unflag(FlagOwner)
 		team, err := in.Team()
 		if err != nil {
@@ -306,7 +308,7 @@ func (in *intake) facts(w *ForeignTask, t, next *Task) error {
 	}
 	switch next.Status {
 	case Pending:
-		next.StartedAt, next.CompletedAt, next.Leased = nil, nil, false
+		next.StartedAt, next.CompletedAt = nil, nil
 	case InProgress:
 		next.StartedAt, next.CompletedAt = &now, nil
 		if next.OpenBlockers > 0 {
@@ -364,6 +366,18 @@ func (in *intake) obeyed(w *ForeignTask, t, next *Task) (bool, error) {
 	text := fmt.Sprintf("%s wants to take task %s (%s) away from %s, who works on it", w.By, t.ID, clip(t.Subject, 60), t.Owner)
 	in.ask(&Ask{Kind: AskTakeover, From: w.By.Name, Task: t.ID, Text: text, Digest: w.Digest, Approvers: []string{LeadName}})
 	return false, in.notice(LeadName, t.ID, "%s; the file was put back: cadre ask list", text)
+}
+
+// closeTakeover voids what asks for a task whose claim is over: neither its answer nor a
+// second write is meant for whoever claims the task next.
+func (d *draft) closeTakeover(id TaskID) error {
+	open, err := collect(scan[*Ask](d.Snap, IndexTaskAsk, prefixKey(string(id)), ""))
+	for _, a := range open {
+		if a.Kind == AskTakeover {
+			d.put(a, a.void("the claim is over"))
+		}
+	}
+	return err
 }
 
 // sameTask says whether two images differ in nothing that a file can change.

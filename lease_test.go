@@ -198,3 +198,50 @@ func TestALeaseOutlivesNoOwner(t *testing.T) {
 		t.Error("ann, who held nothing, was lost")
 	}
 }
+
+// What a file asks for is the claim that it met: the next one is asked about anew.
+func TestTakeoverEndsWithTheClaim(t *testing.T) {
+	w := newTeam(t, "ann", "bob")
+	id := w.add("one")
+	writes := func(digest, owner, status string) {
+		w.must(External, &Foreign{Tasks: []ForeignTask{{ID: id, By: External, Digest: digest, Owner: &owner, Status: &status}}})
+	}
+	takeovers := func() (open []*Ask) {
+		for _, a := range w.look(operator, &AskList{}).([]*Ask) {
+			if a.Kind == AskTakeover {
+				open = append(open, a)
+			}
+		}
+		return open
+	}
+	w.must(as("ann"), &TaskStart{ID: id, Lease: time.Minute})
+	writes("first", "eve", "in_progress")
+	if asks := takeovers(); len(asks) != 1 {
+		t.Fatalf("asked: %v", asks)
+	}
+	w.must(as("ann"), &TaskRelease{ID: id})
+	if asks := takeovers(); len(asks) != 0 {
+		t.Errorf("ann has let it go, and still is asked: %v", asks)
+	}
+	w.must(as("bob"), &TaskStart{ID: id, Lease: time.Minute})
+	writes("second", "eve", "in_progress")
+	if owner := w.task(id).Owner; owner != "bob" || len(takeovers()) != 1 {
+		t.Errorf("the first write against bob gave the task to %s; asked: %v", owner, takeovers())
+	}
+}
+
+// Whoever loses a claim to a second foreign write is late with what it says then, also
+// where the file left it its name.
+func TestTakenClaimIsFenced(t *testing.T) {
+	w := newTeam(t, "ann")
+	id := w.add("one")
+	w.must(as("ann"), &TaskStart{ID: id, Lease: time.Minute})
+	fence := w.task(id).Fence
+	for _, digest := range []string{"first", "second"} {
+		w.must(External, &Foreign{Tasks: []ForeignTask{{ID: id, By: External, Digest: digest, Status: new("pending")}}})
+	}
+	if got := w.task(id); got.Status != Pending || got.Leased {
+		t.Fatalf("the second write was not obeyed: %+v", got)
+	}
+	w.refused(RuleFence, as("ann"), &TaskDone{ID: id, Fence: fence})
+}
