@@ -217,7 +217,7 @@ func (in *intake) member(f ForeignMember, team *ForeignTeam) error {
 		return err
 	}
 	if m != nil && m.Backend == BackendHand && m.State != StateDeparted && f.Active != nil && *f.Active && !f.Lead {
-		in.playedByClient(m, "its client says that it is in a turn") // we write that it is not
+		in.playedByClient(m, inTurn) // we write that it is not
 		in.wrote(m, team.By)
 		if m, err = in.Member(f.Name); err != nil {
 			return err
@@ -238,7 +238,7 @@ func (in *intake) member(f ForeignMember, team *ForeignTeam) error {
 		switch {
 		case f.Active == nil || *f.Active && m.State == StateStalled: // the file says so for ever if its client died
 		case *f.Active:
-			next.State, next.Evidence = StateWorking, "its client says that it is in a turn"
+			next.State, next.Evidence = StateWorking, inTurn
 		default:
 			next.State, next.Evidence = StateIdle, "its client says that its turn is over"
 		}
@@ -278,7 +278,10 @@ func (in *intake) member(f ForeignMember, team *ForeignTeam) error {
 	return nil
 }
 
-const inTeamFile = "is in its client's team file"
+const (
+	inTeamFile = "is in its client's team file"
+	inTurn     = "its client says that it is in a turn"
+)
 
 // Why a scope ended whose folders are gone.
 const (

@@ -2,6 +2,7 @@ package cadre
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -30,13 +31,16 @@ func (v *ClientsHeard) Decide(s Snap, c Command) ([]Event, error) {
 			continue
 		}
 		judged, err := s.judgeClient(m)
+		turn := judged != nil && strings.HasPrefix(judged.Evidence, inTurn)
 		switch {
 		case err != nil:
 			return nil, err
 		case judged == nil:
+		case judged.State == StateStalled && last.After(judged.Since) && turn:
+			err = d.setMemberState(m.Name, StateWorking, inTurn)
 		case judged.State == StateStalled && last.After(judged.Since):
 			err = d.setMemberState(m.Name, StateIdle, "wrote to its transcript again")
-		case judged.State == StateStalled && len(judged.Tasks) == 0:
+		case judged.State == StateStalled && len(judged.Tasks) == 0 && !turn:
 			err = d.setMemberState(m.Name, StateIdle, "has nothing to do any more")
 		case judged.State == StateWorking && min(c.Now.Wall.Sub(last), c.Now.Wall.Sub(judged.Since)) >= StalledAfter:
 			evidence := fmt.Sprintf("%s, and has written nothing to its transcript since %s", judged.Evidence, last.UTC().Format("2006-01-02 15:04"))

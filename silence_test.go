@@ -87,3 +87,34 @@ func TestClientsHeard(t *testing.T) {
 		t.Error("there is nothing to listen for")
 	}
 }
+
+// A client's member that stopped in the middle of a turn is stalled until it is heard
+// again, also without a task, and the lead is told once.
+func TestSilenceInATurn(t *testing.T) {
+	w := played(t)
+	began := w.now.Wall
+	says := func() {
+		w.must(External, &Foreign{Team: &ForeignTeam{Name: "docs", CreatedAt: began, Members: []ForeignMember{
+			{Name: LeadName, Lead: true, JoinedAt: began}, {Name: "bob", JoinedAt: began, Active: new(true)},
+		}}})
+	}
+	w.must(operator, &TaskRelease{ID: "1"})
+	says()
+	mail := len(w.inbox(LeadName))
+	for range 3 {
+		w.pass(StalledAfter)
+		w.must(Self, &ClientsHeard{Last: map[string]time.Time{"bob": began}})
+		says()
+		if bob := w.member("bob"); bob.State != StateStalled {
+			t.Errorf("bob is %s: %s", bob.State, bob.Evidence)
+		}
+	}
+	if got := len(w.inbox(LeadName)) - mail; got != 1 {
+		t.Errorf("the lead was told %d times", got)
+	}
+	w.pass(time.Minute)
+	w.must(Self, &ClientsHeard{Last: map[string]time.Time{"bob": w.now.Wall}})
+	if bob := w.member("bob"); bob.State != StateWorking || bob.Evidence != inTurn {
+		t.Errorf("bob is heard again, and is %s: %s", bob.State, bob.Evidence)
+	}
+}
