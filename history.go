@@ -12,7 +12,8 @@ type Undo struct {
 	Events []Event `json:"events"` // of the command, from the log
 }
 
-// Decide puts back, last event first.
+// Decide puts back, last event first. Who joined with the command leaves after all else: it
+// would give back what the rest is about.
 func (v *Undo) Decide(s Snap, c Command) ([]Event, error) {
 	d, err := begin(s, c)
 	if err != nil {
@@ -21,9 +22,14 @@ func (v *Undo) Decide(s Snap, c Command) ([]Event, error) {
 	if len(v.Events) == 0 {
 		return nil, refuse(RuleMissing, "there is nothing to undo in %s", d.Scope()).hint("cadre log")
 	}
-	for _, e := range slices.Backward(v.Events) {
-		if err := d.undo(e); err != nil {
-			return nil, err
+	for _, joins := range []bool{false, true} {
+		for _, e := range slices.Backward(v.Events) {
+			if e.joins() != joins {
+				continue
+			}
+			if err := d.undo(e); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if err := d.mayUndo(v.Events[0]); err != nil {
@@ -47,6 +53,13 @@ func (d *draft) mayUndo(e Event) error {
 		who = "the operator"
 	}
 	return refuse(RuleAuthor, "event %d is by %s: only %s may undo it", e.Seq, by, who).hint("cadre log")
+}
+
+// joins says whether an event is that somebody joined, or came back.
+func (e Event) joins() bool {
+	after, ok := e.After.(*Member)
+	before, was := e.Before.(*Member)
+	return ok && after.State != StateDeparted && (!was || before.State == StateDeparted)
 }
 
 // undo takes back one event.
@@ -78,7 +91,7 @@ func (d *draft) undo(e Event) error {
 	case *Log, *Ask, *Token:
 		return refuse(RuleMove, "event %d cannot be undone: it is about %s", e.Seq, e.Object).hint("cadre log")
 	case *Member:
-		if e.Before == nil {
+		if e.joins() {
 			return d.depart(after.Name, "joining was undone", d.me == LeadName)
 		}
 	case *Team:

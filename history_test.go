@@ -59,6 +59,22 @@ func TestUndo(t *testing.T) {
 	}
 }
 
+// Who joined with the command leaves with it, the second time too, and keeps nothing.
+func TestUndoOfANewcomersFirstChange(t *testing.T) {
+	w := newTeam(t)
+	w.add("a")
+	w.add("b")
+	for range 2 {
+		w.must(as("new"), &TaskClaim{ID: "1"})
+		first := w.last()
+		w.must(as("new"), &TaskClaim{ID: "2"})
+		w.must(operator, &Undo{Events: first})
+		if one, two := w.task("1").Owner, w.task("2").Owner; one != "" || two != "" || w.member("new").State != StateDeparted {
+			t.Fatalf("1 belongs to %q, 2 to %q, and the newcomer is %s", one, two, w.member("new").State)
+		}
+	}
+}
+
 func TestUndoTouchesOnlyItsOwnFields(t *testing.T) {
 	w := newTeam(t, "ann")
 	id := w.add("a")
