@@ -2,11 +2,7 @@ package sqlitestore
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strings"
-
-	lib "modernc.org/sqlite/lib"
 
 	"cadre"
 )
@@ -14,15 +10,6 @@ import (
 const (
 	eventsOfCommand = "SELECT id,hash,line FROM event WHERE scope=? AND command=? AND command NOT GLOB '" + cadre.DrawnMark + "*' ORDER BY id"
 	insertScope     = "INSERT INTO scope(id,name,place,epoch,seq,hash,fence,next) VALUES(" + freeNumber + ",?,'live','',0,'',0,0)"
-	insertEvent     = "INSERT INTO event(id,scope,kind,object,command,hash,line) VALUES(?,?,?,?,?,?,?)"
-	findObject      = "SELECT id FROM object WHERE scope=? AND kind=? AND name=?"
-	insertObject    = "INSERT INTO object(scope,kind,name,data) VALUES(?,?,?,?)"
-	updateObject    = "UPDATE object SET data=? WHERE id=?"
-	deleteObject    = "DELETE FROM object WHERE scope=? AND kind=? AND name=?"
-	insertEntries   = "INSERT OR FAIL INTO entry(scope,list,key,object) VALUES(?,?,?,?)"
-	anotherEntry    = ",(?,?,?,?)"
-	replaceEntry    = "INSERT OR REPLACE INTO entry(scope,list,key,object) VALUES(?,?,?,?)"
-	deleteEntry     = "DELETE FROM entry WHERE scope=? AND list=? AND key=?"
 )
 
 // freeNumber is past every list's, and past those of rows whose list was removed
@@ -37,7 +24,7 @@ func (b *batch) replay(sc *scope, c cadre.Command) (cadre.Receipt, bool, error) 
 	}
 	receipt := cadre.Receipt{Head: sc.head, Replayed: true}
 	var failed error
-	each(b.c, func(e cadre.Event, err error) bool {
+	each(b.pen.conn(), func(e cadre.Event, err error) bool {
 		receipt.Events, failed = append(receipt.Events, e), err
 		return err == nil
 	}, eventsOfCommand, sc.id, string(c.ID))
@@ -61,14 +48,20 @@ func (b *batch) append(r *request, sc *scope, open, events []cadre.Event) (recei
 		return receipt, cadre.Fault(errFull, "cadre team create", "writing to %s", sc.name), nil
 	}
 	if sc.id == 0 {
-		if err := b.c.Exec(insertScope, string(sc.name)); err != nil {
+		c := b.pen.conn()
+		if err := c.Exec(insertScope, string(sc.name)); err != nil {
 			return receipt, nil, err
 		}
-		sc.id = b.c.Inserted()
+		sc.id = c.Inserted()
 	}
+	more := len(events) > maxBehind || b.s.queue.waits()
 	for i := range events {
-		if err := b.write(sc, &events[i], lines[i]); err != nil {
-			return receipt, nil, fmt.Errorf("event %d about %s: %w", events[i].Seq, events[i].Object, err)
+		ch, err := sc.change(&events[i], lines[i])
+		if err == nil {
+			err = b.pen.write(ch, more)
+		}
+		if err != nil {
+			return receipt, nil, err
 		}
 		if (i+1)%1000 == 0 {
 			cadre.ReportProgress(r.ctx, i+1, len(events))
@@ -80,87 +73,18 @@ func (b *batch) append(r *request, sc *scope, open, events []cadre.Event) (recei
 	return cadre.Receipt{Head: head, Events: events}, nil, nil
 }
 
-// write stores one sealed event and what it makes of its object.
-func (b *batch) write(sc *scope, e *cadre.Event, line []byte) error {
-	if err := b.c.Exec(insertEvent, eventID(sc.id, e.Seq), sc.id, string(e.Object.Kind), e.Object.ID, string(e.Command), e.Hash, line); err != nil {
-		return err
-	}
+// change makes of a sealed event what is to be written, and remembers it.
+func (sc *scope) change(e *cadre.Event, line []byte) (ch change, err error) {
 	sc.cache[e.Object] = e.After
-	return b.put(sc, e.Object, e.Before, e.After)
-}
-
-// put replaces an object and its index entries.
-func (b *batch) put(sc *scope, ref cadre.Ref, before, after cadre.Object) error {
-	remove, add := cadre.Reindex(before, after)
-	for _, e := range add {
+	ch = change{scope: sc.id, event: e, line: line}
+	ch.remove, ch.add = cadre.Reindex(e.Before, e.After)
+	for _, e := range ch.add {
 		delete(sc.empty, e.Index)
 	}
-	scope := sc.id
-	for _, e := range remove {
-		if err := b.c.Exec(deleteEntry, scope, string(e.Index), []byte(e.Key)); err != nil {
-			return err
-		}
+	if e.After != nil {
+		ch.image, err = cadre.EncodeObject(e.After)
 	}
-	if after == nil {
-		return b.c.Exec(deleteObject, scope, string(ref.Kind), ref.ID)
-	}
-	image, err := cadre.EncodeObject(after)
-	if err != nil {
-		return err
-	}
-	row, err := b.store(scope, ref, image, before == nil)
-	if err != nil {
-		return err
-	}
-	return b.index(scope, add, row)
-}
-
-// index adds entries, all of an object's with one statement. OR FAIL, because a
-// statement that might have to be taken back is a slower one.
-func (b *batch) index(scope int64, add []cadre.Entry, row int64) error {
-	if len(add) == 0 {
-		return nil
-	}
-	args := make([]any, 0, 4*len(add))
-	for _, e := range add {
-		args = append(args, scope, string(e.Index), []byte(e.Key), row)
-	}
-	err := b.c.Exec(insertEntries+strings.Repeat(anotherEntry, len(add)-1), args...)
-	if code(err) != lib.SQLITE_CONSTRAINT {
-		return err
-	}
-	for ; len(args) > 0; args = args[4:] { // a verb was wrong about what was there before
-		if err := b.c.Exec(replaceEntry, args[:4]...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// store writes an object's image and gives its row. An upsert would be shorter,
-// and has SQLite copy every page it touches in case it must take it back.
-func (b *batch) store(scope int64, ref cadre.Ref, image []byte, fresh bool) (int64, error) {
-	if fresh {
-		err := b.c.Exec(insertObject, scope, string(ref.Kind), ref.ID, image)
-		if err == nil {
-			return b.c.Inserted(), nil
-		}
-		if code(err) != lib.SQLITE_CONSTRAINT {
-			return 0, err
-		}
-	}
-	v, err := b.c.Row(findObject, scope, string(ref.Kind), ref.ID)
-	if err != nil {
-		return 0, err
-	}
-	if v == nil {
-		return b.store(scope, ref, image, true)
-	}
-	row, err := number(v[0])
-	if err != nil {
-		return 0, err
-	}
-	return row, b.c.Exec(updateObject, image, row)
+	return ch, err
 }
 
 // rebuild makes the tables of a scope again from the log that is left. The row
@@ -168,21 +92,27 @@ func (b *batch) store(scope int64, ref cadre.Ref, image []byte, fresh bool) (int
 // command that is refused must not take away the proof.
 func (b *batch) rebuild(sc *scope) error {
 	clear(sc.cache)
+	clear(sc.empty)
 	for _, table := range []string{"DELETE FROM entry WHERE scope=?", "DELETE FROM object WHERE scope=?"} {
-		if err := b.c.Exec(table, sc.id); err != nil {
+		if err := b.pen.conn().Exec(table, sc.id); err != nil {
 			return err
 		}
 	}
-	then, err := stateAt(context.Background(), b.c, sc, sc.head.Seq)
+	then, err := stateAt(context.Background(), b.pen.conn(), sc, sc.head.Seq)
 	if err != nil {
 		return err
 	}
 	for ref := range then.Refs() {
 		o, err := then.Get(ref)
-		if err == nil {
-			err = b.put(sc, ref, nil, o)
-		}
 		if err != nil {
+			return err
+		}
+		image, err := cadre.EncodeObject(o)
+		if err != nil {
+			return err
+		}
+		_, add := cadre.Reindex(nil, o)
+		if err := b.pen.replace(sc.id, ref, image, true, nil, add); err != nil {
 			return err
 		}
 	}

@@ -65,7 +65,7 @@ func (s *Store) alone(b *batch, c *sqlite.Conn) bool {
 // batch is the commands of one transaction and what it knows of their scopes.
 type batch struct {
 	s      *Store
-	c      *sqlite.Conn
+	pen    pen
 	scopes map[cadre.Scope]*scope
 	ended  []cadre.Scope // names that no longer mean a scope
 	taken  []taken
@@ -82,7 +82,7 @@ type taken struct {
 
 // transact runs one transaction: the first command, and those that wait.
 func (s *Store) transact(c *sqlite.Conn, r *request, next func() *request) *batch {
-	b := &batch{s: s, c: c}
+	b := &batch{s: s, pen: pen{c: c}}
 	began := time.Now()
 	b.err = c.Exec("BEGIN IMMEDIATE")
 	if b.err == nil {
@@ -100,6 +100,9 @@ func (s *Store) transact(c *sqlite.Conn, r *request, next func() *request) *batc
 		if b.err != nil || len(b.taken) == maxCommands || time.Since(began) > maxTime {
 			break
 		}
+	}
+	if err := b.pen.stop(); b.err == nil {
+		b.err = err
 	}
 	wrote := false
 	if b.err == nil {
@@ -190,16 +193,16 @@ func (b *batch) finish() (wrote bool, err error) {
 		}
 	}
 	if !wrote {
-		return false, b.c.Exec("ROLLBACK")
+		return false, b.pen.conn().Exec("ROLLBACK")
 	}
-	return true, b.c.Exec("COMMIT")
+	return true, b.pen.conn().Exec("COMMIT")
 }
 
 const updateScope = "UPDATE scope SET epoch=?,seq=?,hash=?,fence=?,next=? WHERE id=?"
 
 func (b *batch) update(sc *scope) error {
 	h := sc.head
-	return b.c.Exec(updateScope, h.Epoch, int64(h.Seq), h.Hash, int64(h.Fence), int64(h.Next), sc.id)
+	return b.pen.conn().Exec(updateScope, h.Epoch, int64(h.Seq), h.Hash, int64(h.Fence), int64(h.Next), sc.id)
 }
 
 // record notes the new heads. A record that cannot be written says less, and is no

@@ -21,7 +21,7 @@ func (b *batch) move(r *request, sc *scope) (receipt cadre.Receipt, refused, fai
 		return receipt, nil, err
 	}
 	if sc.id == 0 {
-		snap = cadre.Snap{Source: b.s.source(b.c, sc)} // MarkMove refuses it
+		snap = cadre.Snap{Source: b.s.source(&b.pen, sc)} // MarkMove refuses it
 	}
 	mark, err := cadre.MarkMove(snap, *r.to, r.cmd.Now)
 	if err != nil {
@@ -73,7 +73,7 @@ func (b *batch) place(sc *scope, to cadre.Dest) error {
 	if err := b.update(sc); err != nil {
 		return err
 	}
-	if err := b.c.Exec(moveScope, string(sc.name), string(sc.place), sc.id); err != nil {
+	if err := b.pen.conn().Exec(moveScope, string(sc.name), string(sc.place), sc.id); err != nil {
 		return err
 	}
 	if to.Name != "" || to.Where == cadre.Gone {
@@ -87,11 +87,11 @@ func (b *batch) place(sc *scope, to cadre.Dest) error {
 	if sc.place != cadre.Gone {
 		return nil
 	}
-	if err := b.c.Exec(eraseEvents, eventID(sc.id, 0), eventID(sc.id, maxSeq)); err != nil {
+	if err := b.pen.conn().Exec(eraseEvents, eventID(sc.id, 0), eventID(sc.id, maxSeq)); err != nil {
 		return err
 	}
 	for _, erase := range []string{eraseObjects, eraseEntries, eraseScope} {
-		if err := b.c.Exec(erase, sc.id); err != nil {
+		if err := b.pen.conn().Exec(erase, sc.id); err != nil {
 			return err
 		}
 	}

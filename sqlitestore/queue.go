@@ -133,6 +133,13 @@ func (q *queue) next() *request {
 	return r
 }
 
+// waits says whether a command does.
+func (q *queue) waits() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.waiting) > 0
+}
+
 // handOver ends a caller's lead.
 func (q *queue) handOver() {
 	q.mu.Lock()

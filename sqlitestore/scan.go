@@ -30,7 +30,7 @@ func (s *source) Scan(i cadre.Index, prefix, after string) iter.Seq2[cadre.Objec
 			return
 		}
 		from, to := keyRange(prefix, after)
-		r, err := s.c.Query(context.Background(), scanEntries, s.id, string(i), from, to)
+		r, err := s.pen.conn().Query(context.Background(), scanEntries, s.id, string(i), from, to)
 		if err != nil {
 			yield(nil, err)
 			return

@@ -50,8 +50,8 @@ func scanScope(name cadre.Scope, v []any) (*scope, error) {
 	return sc, nil
 }
 
-func (s *Store) source(c *sqlite.Conn, sc *scope) *source {
-	return &source{c: c, id: sc.id, name: sc.name, head: sc.head, objects: &s.objects, cache: sc.cache, empty: sc.empty}
+func (s *Store) source(p *pen, sc *scope) *source {
+	return &source{pen: p, id: sc.id, name: sc.name, head: sc.head, objects: &s.objects, cache: sc.cache, empty: sc.empty}
 }
 
 // scope gives a scope as this transaction left it. The first time it holds the
@@ -60,7 +60,7 @@ func (b *batch) scope(name cadre.Scope) (*scope, error) {
 	if sc := b.scopes[name]; sc != nil {
 		return sc, nil
 	}
-	sc, err := readScope(b.c, name)
+	sc, err := readScope(b.pen.conn(), name)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ const (
 // ends says whether the log ends where the scope's row says.
 func (b *batch) ends(sc *scope) (bool, error) {
 	last := eventID(sc.id, sc.head.Seq)
-	r, err := b.c.Query(context.Background(), eventsFrom, last)
+	r, err := b.pen.conn().Query(context.Background(), eventsFrom, last)
 	if err != nil {
 		return false, err
 	}
@@ -131,7 +131,7 @@ func (b *batch) hold(sc *scope, record *cadre.Head) error {
 	if record.Seq != sc.head.Seq {
 		hash = ""
 		if sc.id != 0 && record.Seq < sc.head.Seq {
-			v, err := b.c.Row(hashAt, eventID(sc.id, record.Seq))
+			v, err := b.pen.conn().Row(hashAt, eventID(sc.id, record.Seq))
 			if err != nil {
 				return err
 			}
@@ -150,7 +150,7 @@ func (b *batch) hold(sc *scope, record *cadre.Head) error {
 // ownsUp says whether the log says already that what a record saw is missing. The record is
 // then one that could not be written since.
 func (b *batch) ownsUp(sc *scope, record cadre.Head) bool {
-	for e, err := range b.s.source(b.c, sc).History((*cadre.Log)(nil).Ref()) {
+	for e, err := range b.s.source(&b.pen, sc).History((*cadre.Log)(nil).Ref()) {
 		if err != nil || e.OwnsUp(record) {
 			return err == nil
 		}
@@ -160,7 +160,7 @@ func (b *batch) ownsUp(sc *scope, record cadre.Head) bool {
 
 // setBack makes of a scope what is left of its log.
 func (b *batch) setBack(sc *scope) error {
-	v, err := b.c.Row(lastEvent, eventID(sc.id, 0), eventID(sc.id, maxSeq))
+	v, err := b.pen.conn().Row(lastEvent, eventID(sc.id, 0), eventID(sc.id, maxSeq))
 	if err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func (b *batch) open(sc *scope, c cadre.Command) (cadre.Snap, []cadre.Event, err
 			return cadre.Snap{}, nil, err
 		}
 	}
-	snap := cadre.Snap{Source: b.s.source(b.c, sc)}
+	snap := cadre.Snap{Source: b.s.source(&b.pen, sc)}
 	if sc.head.Epoch != "" && sc.missing == nil {
 		return snap, nil, nil
 	}

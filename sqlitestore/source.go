@@ -12,7 +12,7 @@ import (
 // source reads a scope through one connection, inside a transaction. It sees
 // what that transaction has written so far.
 type source struct {
-	c     *sqlite.Conn
+	pen   *pen
 	id    int64
 	name  cadre.Scope
 	head  cadre.Head
@@ -37,7 +37,7 @@ func (s *source) Get(r cadre.Ref) (cadre.Object, error) {
 	if o, known := s.cache[r]; known {
 		return o, nil
 	}
-	v, err := s.c.Row(getObject, s.id, string(r.Kind), r.ID)
+	v, err := s.pen.conn().Row(getObject, s.id, string(r.Kind), r.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (s *source) Count(i cadre.Index, prefix string) (int, error) {
 		return 0, nil
 	}
 	from, to := keyRange(prefix, "")
-	v, err := s.c.Row(countEntries, s.id, string(i), from, to)
+	v, err := s.pen.conn().Row(countEntries, s.id, string(i), from, to)
 	if err != nil {
 		return 0, err
 	}
@@ -90,7 +90,7 @@ func (s *source) History(r cadre.Ref) iter.Seq2[cadre.Event, error] {
 		if until == 0 {
 			until = maxSeq
 		}
-		each(s.c, yield, objectEvents, s.id, string(r.Kind), r.ID, eventID(s.id, until))
+		each(s.pen.conn(), yield, objectEvents, s.id, string(r.Kind), r.ID, eventID(s.id, until))
 	}
 }
 

@@ -43,7 +43,7 @@ func (s *Store) View(ctx context.Context, name cadre.Scope, look func(cadre.Snap
 		if sc.place == cadre.Archive {
 			return archived(name)
 		}
-		return look(cadre.Snap{Source: s.source(c, sc)})
+		return look(cadre.Snap{Source: s.source(&pen{c: c}, sc)})
 	})
 }
 
@@ -68,7 +68,7 @@ func (s *Store) At(ctx context.Context, name cadre.Scope, seq cadre.Seq, look fu
 		if err != nil {
 			return err
 		}
-		log := s.source(c, sc)
+		log := s.source(&pen{c: c}, sc)
 		log.until = seq
 		return look(cadre.Snap{Source: past{then, log}})
 	})
