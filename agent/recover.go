@@ -19,6 +19,27 @@ func (v *Supervisor) recover(ctx context.Context) error {
 	return err
 }
 
+// Recover is for when no supervisor runs: the record then says of members that nothing
+// is left of that they are to be started again. While something of them runs it says
+// nothing, since that ends by itself or is ended by the next supervisor.
+func (v *Supervisor) Recover(ctx context.Context) (bool, error) {
+	var left []*cadre.Running
+	err := v.Store.View(ctx, cadre.Host, func(snap cadre.Snap) (err error) {
+		left, err = snap.Processes(v.Scope)
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	for _, r := range left {
+		if !r.Supervises() && len(Left(r.Process)) > 0 {
+			return false, nil
+		}
+	}
+	err = v.recover(ctx)
+	return err == nil, err
+}
+
 // Sweep ends the recorded processes of a team's members. It is for when no supervisor
 // runs.
 func (v *Supervisor) Sweep(ctx context.Context) error {

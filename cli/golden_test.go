@@ -96,6 +96,9 @@ func (r prompt) Wake(ctx context.Context, s *coord.Session) error {
 	return err
 }
 
+// Recover finds nothing: members without a process are never stranded.
+func (r prompt) Recover(context.Context, *coord.Session) (bool, error) { return false, nil }
+
 func (r prompt) Serve(_ context.Context, s *coord.Session, _ *coord.Up) error {
 	r.ready(s.Scope)
 	return nil

@@ -180,6 +180,32 @@ func (r supervisors) endLeft(ctx context.Context, s *coord.Session, scope cadre.
 	return agent.NewSupervisor(&team, agent.Options{}).Bury(ctx)
 }
 
+// Recover notes that a team's members wait for a supervisor, where they ran and none does.
+func (r supervisors) Recover(ctx context.Context, s *coord.Session) (bool, error) {
+	ran := false
+	err := s.Store.View(ctx, s.Scope, func(snap cadre.Snap) error {
+		for m, err := range snap.Members() {
+			if err != nil {
+				return err
+			}
+			ran = ran || m.Backend.Supervised() && m.Process != nil
+		}
+		return nil
+	})
+	if err != nil || !ran {
+		return false, err
+	}
+	lock, err := r.lock(s.Scope)
+	if err != nil {
+		return false, err
+	}
+	defer lock.Close()
+	if got, err := lock.TryAcquire(); err != nil || !got {
+		return false, err
+	}
+	return agent.NewSupervisor(s, agent.Options{}).Recover(ctx)
+}
+
 // leftTrees are worktrees that belong to no member that could go on in them.
 func (r supervisors) leftTrees(ctx context.Context, s *coord.Session, known map[cadre.Scope]cadre.Where) (out []coord.Leftover, err error) {
 	state, err := r.stateDir()

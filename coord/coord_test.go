@@ -426,6 +426,12 @@ func TestOverviewNamesWhatGoesOn(t *testing.T) {
 	if o := must[*coord.OverviewView](t, s, &coord.Overview{}); o.Next[0] != "cadre up" {
 		t.Errorf("a member that nothing runs: next %v", o.Next)
 	}
+	must[*cadre.Member](t, s, &cadre.MemberStarted{Name: "robin", Process: cadre.Process{PID: 1, Start: "1"}})
+	must[*cadre.MemberView](t, s, &cadre.MemberSpawn{Name: "wren", Backend: cadre.BackendShell, Folder: "/p"})
+	d.now.Wall = d.now.Wall.Add(time.Minute)
+	if o := must[*coord.OverviewView](t, s, &coord.Overview{}); o.Next[0] == "cadre up" {
+		t.Errorf("a member that waits for room: next %v", o.Next)
+	}
 }
 
 func TestGC(t *testing.T) {

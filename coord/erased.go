@@ -207,14 +207,22 @@ type Listener interface {
 	Listen(context.Context, cadre.Scope) error
 }
 
-// listen has it noted who fell silent, before members are shown. Where that cannot be
-// written one can still look.
-func (s *Session) listen(ctx context.Context) {
+// listen has it noted who fell silent, and whom nobody runs any more since the machine
+// or a supervisor ended at once, before members are shown. Where that cannot be written
+// one can still look. Of an archived team there is nothing to note. It says whether
+// members were found to be stranded.
+func (s *Session) listen(ctx context.Context) (stranded bool) {
+	var err error
 	if l, ok := cadre.StoreAs[Listener](s.Store); ok {
-		if err := l.Listen(ctx, s.Scope); err != nil {
-			s.warn("who fell silent is not known: %v", err)
-		}
+		err = l.Listen(ctx, s.Scope)
 	}
+	if err == nil && s.Runtime != nil && s.Actor.Kind == cadre.ActorOperator {
+		stranded, err = s.Runtime.Recover(ctx, s)
+	}
+	if err != nil && !errors.Is(err, cadre.ErrNotFound) {
+		s.warn("who fell silent is not known: %v", err)
+	}
+	return stranded
 }
 
 func (s *Session) spent(ctx context.Context) (map[string]cadre.Spent, error) {

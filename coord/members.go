@@ -31,6 +31,10 @@ type Runtime interface {
 	// members that have nothing in them to lose, and, of one that was erased, all that
 	// was kept of what its members printed.
 	Clear(ctx context.Context, s *Session, erased bool) error
+	// Recover notes that the members of the session's team wait for a supervisor, where
+	// the one that ran them was killed and nothing of them runs any more; it says whether
+	// that was so.
+	Recover(context.Context, *Session) (bool, error)
 	// Leftovers finds what crashes left of any team's members.
 	Leftovers(context.Context, *Session) ([]Leftover, error)
 }
@@ -214,6 +218,7 @@ func (v *MemberResume) Run(ctx context.Context, s *Session) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.listen(ctx) // it may be at work only as far as the record knows
 	_, answer, err := s.change(ctx, "member resume", &v.MemberResume)
 	if err != nil {
 		return nil, err

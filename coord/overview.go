@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"cadre"
@@ -44,7 +45,7 @@ type Need struct {
 // Run collects the screen. It costs the same for a long list as for a short one,
 // but for what is shown.
 func (v *Overview) Run(ctx context.Context, s *Session) (any, error) {
-	s.listen(ctx)
+	stranded := s.listen(ctx)
 	out := &OverviewView{Scope: s.Scope, Needs: []Need{}, Members: []*cadre.MemberView{}, Changes: []cadre.Event{}}
 	err := s.view(ctx, func(snap cadre.Snap) error {
 		out.Head = snap.Head()
@@ -69,8 +70,9 @@ func (v *Overview) Run(ctx context.Context, s *Session) (any, error) {
 	if err := v.erased(ctx, s, out); err != nil {
 		return nil, err
 	}
+	out.needsSupervisor(s.Now().Wall, stranded)
 	out.Fresh = out.Head.Seq == 0 && len(out.Others) == 0
-	out.Next = out.nextCommands(s.Now().Wall)
+	out.Next = out.nextCommands()
 	return out, nil
 }
 
@@ -204,12 +206,32 @@ func (v *Overview) changes(ctx context.Context, s *Session, out *OverviewView) e
 	return nil
 }
 
-// nextCommands are the commands most worth typing now.
-func (out *OverviewView) nextCommands(now time.Time) []string {
-	open := out.Team.Tasks[cadre.Pending] + out.Team.Tasks[cadre.InProgress]
-	stranded := func(m *cadre.MemberView) bool {
-		return m.Backend.Supervised() && m.Member.State == cadre.StateStarting && m.Process == nil && now.Sub(m.Since) > soon
+// needsSupervisor puts it first that members have work and nothing runs them: such as were
+// found to be stranded, or that nobody started for too long. Where others run there is a
+// supervisor, and these wait for room.
+func (out *OverviewView) needsSupervisor(now time.Time, found bool) {
+	var names []string
+	var since time.Time
+	for _, m := range out.Members {
+		if m.Process != nil {
+			return
+		}
+		if m.Backend.Supervised() && m.Member.State == cadre.StateStarting && m.Process == nil && (found || now.Sub(m.Since) > soon) {
+			names, since = append(names, m.Name), m.Since
+		}
 	}
+	if len(names) > 0 && out.open() > 0 {
+		out.Needs = slices.Insert(out.Needs, 0, Need{"nothing runs " + strings.Join(names, ", "), since, "cadre up", nil})
+	}
+}
+
+// open is how many tasks are not completed.
+func (out *OverviewView) open() int {
+	return out.Team.Tasks[cadre.Pending] + out.Team.Tasks[cadre.InProgress]
+}
+
+// nextCommands are the commands most worth typing now.
+func (out *OverviewView) nextCommands() []string {
 	switch {
 	case len(out.Needs) > 0:
 		return []string{out.Needs[0].Command}
@@ -217,10 +239,8 @@ func (out *OverviewView) nextCommands(now time.Time) []string {
 		return []string{"cadre team create my-team", `cadre task add "what is to be done"`}
 	case out.Head.Seq == 0 && out.Scope == cadre.DefaultScope:
 		return out.chooseOne()
-	case open == 0:
+	case out.open() == 0:
 		return []string{`cadre task add "what is to be done"`}
-	case slices.ContainsFunc(out.Members, stranded):
-		return []string{"cadre up", "cadre task list"}
 	case len(out.Ready) > 0:
 		return []string{"cadre task next --claim", "cadre task list"}
 	}
