@@ -61,6 +61,9 @@ func (v *TeamJoin) Decide(s Snap, c Command) ([]Event, error) {
 	if c.Actor.Kind == ActorGuest && d.rights >= works && d.joins == nil {
 		return nil, nil // so is this guest
 	}
+	if c.Actor.By != "" && d.joins == nil && name == d.me {
+		return nil, nil // and so is who is driven by hand
+	}
 	d.joins = nil // it joins as this call says
 	if c.Actor.Kind == ActorReader {
 		return nil, d.needMember()

@@ -59,6 +59,9 @@ func TestJoining(t *testing.T) {
 		m := w.must(operator, &TeamJoin{Name: "ann"}).(*MemberView)
 		names, colors = append(names, m.Name), append(colors, m.Color)
 	}
+	if m := w.must(as("ann"), &TeamJoin{}).(*MemberView); m.Name != "ann" {
+		t.Errorf("ann, who is a member, joined as %s", m.Name)
+	}
 	w.refused(RuleName, session("x"), &TeamJoin{Name: "Operator"})
 	if m := w.must(as("ANN"), &TaskComment{ID: "1", Text: "the same ann"}); m == nil {
 		t.Error("no answer")
