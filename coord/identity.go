@@ -224,6 +224,9 @@ func (c *Coord) ChooseScope(ctx context.Context, p Place, a cadre.Actor, explici
 		if scope, err := c.bound(ctx, cadre.BindSession(a.Session)); err != nil || scope != "" {
 			return scope, err
 		}
+		if scope, err := c.there(ctx, cadre.SessionTeam(a.Session)); err != nil || scope != "" {
+			return scope, err // newer clients make it by themselves, and keep their tasks there
+		}
 	}
 	if name := p.Env["CLAUDE_CODE_TEAM_NAME"]; name != "" {
 		return cadre.ParseScope(name)
@@ -276,16 +279,33 @@ func (c *Coord) bound(ctx context.Context, callers ...string) (cadre.Scope, erro
 		return "", err
 	}
 	for _, scope := range scopes {
+		if scope, err := c.there(ctx, scope, cadre.SessionTeam(string(scope))); err != nil || scope != "" {
+			return scope, err // a session's list may have been renamed by its client
+		}
+	}
+	return "", nil
+}
+
+// there is the first of some scopes that somebody wrote to and that is not archived.
+func (c *Coord) there(ctx context.Context, scopes ...cadre.Scope) (cadre.Scope, error) {
+	for _, scope := range scopes {
+		if scope == "" {
+			continue
+		}
 		there := false
 		err := c.Store.View(ctx, scope, func(snap cadre.Snap) error {
-			there = snap.Head().Seq > 0
-			return nil
+			if there = snap.Head().Seq > 0; there {
+				return nil
+			}
+			team, err := snap.Team() // one that only its client's files tell of is taken in by this
+			there = team != nil
+			return err
 		})
-		if errors.Is(err, cadre.ErrNotFound) {
-			continue // archived
+		if err != nil && !errors.Is(err, cadre.ErrNotFound) {
+			return "", err
 		}
-		if err != nil || there {
-			return scope, err
+		if there {
+			return scope, nil
 		}
 	}
 	return "", nil
@@ -331,6 +351,9 @@ func (s *Session) ownScopes(ctx context.Context) ([]cadre.Scope, error) {
 			return nil, err
 		}
 		out = append(out, cadre.OwnScope(s.Actor.Session))
+		if team := cadre.SessionTeam(s.Actor.Session); team != "" {
+			out = append(out, team)
+		}
 	}
 	const most = 50
 	return out[:min(most, len(out))], nil
