@@ -107,6 +107,30 @@ func (v *TokenIssue) Answer(s Snap, _ Command, _ Receipt) (any, error) {
 	return get[Token](s, v.Token.Ref())
 }
 
+// TokensFollow has the tokens of a scope that got another name follow it: a later one of
+// the old name is another. Only in the Host scope; no door offers it.
+type TokensFollow struct{ From, To Scope }
+
+// Decide renames what they are for.
+func (v *TokensFollow) Decide(s Snap, c Command) ([]Event, error) {
+	d := newDraft(s, c)
+	tokens, err := collect(d.Tokens())
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range tokens {
+		if t.Scope == v.From {
+			next := *t
+			next.Scope = v.To
+			d.put(t, &next)
+		}
+	}
+	return d.finish()
+}
+
+// Answer says nothing more than that it is done.
+func (v *TokensFollow) Answer(Snap, Command, Receipt) (any, error) { return nil, nil }
+
 // TokenRevoke makes a token worthless at once; only in the Host scope.
 type TokenRevoke struct {
 	ID string `json:"id" arg:"ID" help:"the token, as token list calls it"`

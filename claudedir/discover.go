@@ -253,6 +253,9 @@ func (p *pass) follow(to cadre.Scope) (bool, error) {
 	if errors.Is(err, cadre.ErrConflict) {
 		return false, nil // the log has a list of that name already
 	}
+	if err == nil {
+		err = p.tokensFollow(p.ctx, p.scope, to)
+	}
 	if err != nil {
 		return false, err
 	}
@@ -306,10 +309,23 @@ func (s *Store) revive(ctx context.Context, scope cadre.Scope) error {
 		to = cadre.Dest{Where: cadre.Archive, Name: cadre.Scope(fmt.Sprintf("%s-before-%s", scope, at))}
 	}
 	c := cadre.Command{ID: commandID(s.Dir, scope, "revived", last.Seq), Actor: cadre.External, Door: door, Verb: "intake", Now: s.now()}
+	if to.Name != "" { // before its name means another team
+		if err := s.tokensFollow(ctx, scope, to.Name); err != nil {
+			return err
+		}
+	}
 	if _, err := s.Store.Move(ctx, scope, c, to); err != nil {
 		return err
 	}
 	_, err = s.sync(ctx, scope, look{all: true})
+	return err
+}
+
+// tokensFollow has the tokens of a scope follow it to its new name.
+func (s *Store) tokensFollow(ctx context.Context, from, to cadre.Scope) error {
+	v := &cadre.TokensFollow{From: from, To: to}
+	c := cadre.Command{ID: commandID(s.Dir, from, to, s.now().Wall.UnixNano()), Actor: cadre.External, Door: door, Verb: "intake", Now: s.now()}
+	_, err := s.Store.Update(ctx, cadre.Host, c, func(snap cadre.Snap) ([]cadre.Event, error) { return v.Decide(snap, c) })
 	return err
 }
 
