@@ -76,6 +76,9 @@ func (p *program) withFiles(store cadre.Store, dir, state string) (_ cadre.Store
 	return claudedir.New(store, o), nil
 }
 
+// besideName is where the head records stand a second time, in Claude Code's folder.
+const besideName = "cadre"
+
 // openStore opens the store, once. Something that only reads on a machine that
 // has no state looks into an empty store, so that looking leaves nothing behind.
 func (p *program) openStore(reads bool) (cadre.Store, error) {
@@ -91,7 +94,7 @@ func (p *program) openStore(reads bool) (cadre.Store, error) {
 		if files, err = p.claudeDir(); err != nil {
 			return nil, err
 		}
-		beside = filepath.Join(files, "cadre")
+		beside = filepath.Join(files, besideName)
 	}
 	if reads && emptyFolder(dir) {
 		p.record, dir = memstore.New(), ""

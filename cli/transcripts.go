@@ -161,7 +161,7 @@ func (t *transcripts) Live() bool {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
 		switch e.Name() {
-		case "tasks", "teams", "settings.json": // what others write as well
+		case "tasks", "teams", "settings.json", besideName: // what others write as well
 			continue
 		}
 		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) < quiet {

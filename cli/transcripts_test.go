@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"os"
@@ -156,4 +157,27 @@ func TestTranscriptsAreAskedSideBySide(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// What Cadre itself writes into Claude Code's folder is no sign of a session: every
+// change that nobody explains would wait for its author.
+func TestOurOwnFilesAreNoSession(t *testing.T) {
+	claude := t.TempDir()
+	p := &program{env: map[string]string{"HOME": t.TempDir(), "CADRE_STATE_DIR": filepath.Join(t.TempDir(), "state"), "CLAUDE_CONFIG_DIR": claude}, stderr: &bytes.Buffer{}, now: clock, open: openState}
+	p.out = bufio.NewWriter(&bytes.Buffer{})
+	if code := p.run(t.Context(), []string{"task", "add", "one"}); code != 0 {
+		t.Fatalf("exit code %d: %s", code, p.stderr)
+	}
+	if _, err := os.Stat(filepath.Join(claude, besideName)); err != nil {
+		t.Error(err)
+	}
+	if p.said.Live() {
+		t.Error("a session is thought to be about")
+	}
+	if err := os.WriteFile(filepath.Join(claude, "history.jsonl"), []byte("{}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if !p.said.Live() {
+		t.Error("a session that has just begun is not noticed")
+	}
 }
