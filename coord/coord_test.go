@@ -796,6 +796,12 @@ func TestNobodyWorksInTheArchive(t *testing.T) {
 	if list := must[[]*cadre.MemberView](t, op, &cadre.MemberList{}); shown.Evidence != v.Members[0].Evidence || list[0].Evidence != shown.Evidence {
 		t.Errorf("%q, and in the list %q", shown.Evidence, list[0].Evidence)
 	}
+	if log := must[[]cadre.Event](t, op, &coord.Log{}); len(log) == 0 {
+		t.Error("an archived team has no log")
+	}
+	if made := must[*coord.DiffView](t, op, &coord.Diff{From: "1"}); len(made.Changes) == 0 {
+		t.Error("nothing happened in an archived team")
+	}
 	must[*cadre.TeamView](t, op, &coord.TeamRestore{Team: "docs"})
 	if v := must[*cadre.TeamView](t, op, &cadre.TeamShow{}); v.Where != cadre.Live || v.Members[0].Evidence != before.Members[0].Evidence {
 		t.Errorf("restored it is %s, with %q", v.Where, v.Members[0].Evidence)

@@ -2,6 +2,7 @@ package coord
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -39,7 +40,7 @@ func (v *Log) Run(ctx context.Context, s *Session) (any, error) {
 // newest gives the last events that are wanted, oldest first. Unless all of them
 // are wanted it looks back in steps, so that a long log costs no more than a short.
 func (s *Session) newest(ctx context.Context, from cadre.Seq, limit int, all bool, keep func(cadre.Event) bool) ([]cadre.Event, error) {
-	head, err := s.head(ctx)
+	head, err := s.pastHead(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -76,12 +77,25 @@ func (s *Session) newest(ctx context.Context, from cadre.Seq, limit int, all boo
 
 // head is where the scope's log stands; it refuses who may not read it.
 func (s *Session) head(ctx context.Context) (head cadre.Head, err error) {
-	err = s.Store.View(ctx, s.Scope, func(snap cadre.Snap) error {
-		head = snap.Head()
+	err = s.Store.View(ctx, s.Scope, s.seeHead(&head))
+	return head, err
+}
+
+// pastHead is the same, also of an archived scope: what was stays there to be read.
+func (s *Session) pastHead(ctx context.Context) (head cadre.Head, err error) {
+	head, err = s.head(ctx)
+	if head == (cadre.Head{}) && errors.Is(err, cadre.ErrNotFound) {
+		err = s.lookInArchive(ctx, s.seeHead(&head), err)
+	}
+	return head, err
+}
+
+func (s *Session) seeHead(head *cadre.Head) func(cadre.Snap) error {
+	return func(snap cadre.Snap) error {
+		*head = snap.Head()
 		_, err := (&cadre.MemberList{}).Look(snap, s.command("log"))
 		return err
-	})
-	return head, err
+	}
 }
 
 // seqSince finds the number of the last event before a point: a number, a time,
@@ -158,7 +172,7 @@ type AtView struct {
 
 // Run looks at the earlier state.
 func (v *At) Run(ctx context.Context, s *Session) (any, error) {
-	head, err := s.head(ctx)
+	head, err := s.pastHead(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +221,7 @@ type DiffView struct {
 
 // Run compares.
 func (v *Diff) Run(ctx context.Context, s *Session) (any, error) {
-	head, err := s.head(ctx)
+	head, err := s.pastHead(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -416,7 +430,7 @@ type AuditExport struct{}
 
 // Run reads the log.
 func (v *AuditExport) Run(ctx context.Context, s *Session) (any, error) {
-	if _, err := s.head(ctx); err != nil {
+	if _, err := s.pastHead(ctx); err != nil {
 		return nil, err
 	}
 	return Stream{s.Store.Events(ctx, s.Scope, cadre.Head{}, false)}, nil
