@@ -155,7 +155,11 @@ func (p *program) session(ctx context.Context, verb any) (*coord.Session, error)
 			return nil, err
 		}
 	}
-	return &coord.Session{Coord: c, Actor: actor, Door: "cli", Scope: scope, CWD: p.cwd}, nil
+	s := &coord.Session{Coord: c, Actor: actor, Door: "cli", Scope: scope, CWD: p.cwd}
+	if p.scope+p.team != "" {
+		s.DoubtName(ctx)
+	}
+	return s, nil
 }
 
 // coord is the way to the store, and what this process knows about itself.

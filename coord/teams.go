@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"cadre"
 )
@@ -133,10 +134,47 @@ func askOperator(what string) string { return "ask the operator to run: cadre " 
 func (s *Session) known(ctx context.Context) error {
 	return s.Store.View(ctx, s.Scope, func(snap cadre.Snap) error {
 		if snap.Head().Seq == 0 {
-			return cadre.Refuse(cadre.RuleMissing, "cadre team list --all", "there is no team or list %s", s.Scope)
+			return cadre.Refuse(cadre.RuleMissing, "cadre team list --all", "there is no team or list %s%s", s.Scope, s.maybe(ctx))
 		}
 		return nil
 	})
+}
+
+// DoubtName warns of a list that somebody named and that is empty, where there is one of
+// nearly that name: what is written to it would hardly be found again.
+func (s *Session) DoubtName(ctx context.Context) {
+	_ = s.Store.View(ctx, s.Scope, func(snap cadre.Snap) error { // what goes wrong is told by the verb
+		if snap.Head().Seq == 0 {
+			if maybe := s.maybe(ctx); maybe != "" {
+				s.warn("nothing was written to %s before%s", s.Scope, maybe)
+			}
+		}
+		return nil
+	})
+}
+
+// maybe asks whether a list was meant whose name is nearly the session's; it says nothing
+// where there is none. Names that differ in their numbers are of different things. Only
+// the operator may know of every list.
+func (s *Session) maybe(ctx context.Context) string {
+	if s.Actor.Kind != cadre.ActorOperator {
+		return ""
+	}
+	words := func(scope cadre.Scope) string { return strings.Trim(strings.ToLower(string(scope)), "-0123456789") }
+	near, least := cadre.Scope(""), 3
+	for info, err := range s.Store.Scopes(ctx) {
+		if err != nil {
+			return ""
+		}
+		far := cadre.Distance(strings.ToLower(string(s.Scope)), strings.ToLower(string(info.Scope)))
+		if info.Scope != cadre.Host && far < least && far <= max(1, len(s.Scope)/3) && (far == 0 || words(s.Scope) != words(info.Scope)) {
+			near, least = info.Scope, far
+		}
+	}
+	if near == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %s?", near)
 }
 
 // TeamDelete ends a team. It is archived and can be restored, unless purged.
