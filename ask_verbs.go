@@ -263,6 +263,9 @@ func (v *AskAnswer) Decide(s Snap, c Command) ([]Event, error) {
 	if a == nil {
 		return nil, refuse(RuleMissing, "there is no ask %s in %s", clip(string(v.ID), 40), d.Scope()).hint("cadre ask list")
 	}
+	if a.State == AskExpired && a.Kind == AskQuestion { // whoever asked may still want to hear it
+		return nil, refuse(RuleFinished, "ask %s has expired: nobody answered it in time", a.ID).hint(`cadre msg send %s "the answer"`, a.From)
+	}
 	if a.State != AskOpen {
 		return nil, refuse(RuleFinished, "ask %s is already %s", a.ID, a.State).hint("cadre ask show %s", a.ID)
 	}

@@ -67,6 +67,12 @@ func TestNobodyAnswersInTime(t *testing.T) {
 			if w.must(answers, &AsksExpire{}); w.ask(ask.ID).AnsweredAt.Compare(*got.AnsweredAt) != 0 {
 				t.Error("it was answered twice")
 			}
+			if tt.want != AskExpired {
+				return
+			}
+			if err := w.refused(RuleFinished, operator, &AskAnswer{ID: ask.ID, Text: "yes"}); err.Hint != `cadre msg send ann "the answer"` {
+				t.Errorf("who answers too late is told to type %q", err.Hint)
+			}
 		})
 	}
 }
