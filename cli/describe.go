@@ -19,7 +19,7 @@ func (pg *page) describe(e cadre.Event) string {
 		return pg.describeMessage(e.Before, after)
 	case *cadre.Member:
 		if before, ok := e.Before.(*cadre.Member); ok {
-			return pg.describeMember(before, after)
+			return pg.describeMember(before, after, changedFields(e))
 		}
 		return "joined as " + line(string(after.Role))
 	case *cadre.Ask:
@@ -162,6 +162,8 @@ func (pg *page) describeMessage(before cadre.Object, m *cadre.Message) string {
 	}
 	state := "changed"
 	switch {
+	case m.ReadAt == nil && old.ReadAt != nil:
+		return "unread again"
 	case m.ActedAt != nil:
 		state = "acted on"
 	case m.ReadAt != nil:
@@ -172,12 +174,20 @@ func (pg *page) describeMessage(before cadre.Object, m *cadre.Message) string {
 	return state + " by " + line(m.To)
 }
 
-func (pg *page) describeMember(before, after *cadre.Member) string {
+func (pg *page) describeMember(before, after *cadre.Member, fields []string) string {
 	if before.State != after.State {
 		return pg.said(line(string(before.State))+" → "+line(string(after.State)), after.Evidence)
 	}
 	if before.Role != after.Role {
 		return "is " + line(string(after.Role)) + " now"
 	}
-	return pg.said("changed", after.Evidence)
+	switch {
+	case before.Evidence != after.Evidence:
+		return pg.said("still "+line(string(after.State)), after.Evidence)
+	case slices.Equal(fields, []string{"digested"}) && after.Digested == nil:
+		return "its digest is unread again"
+	case slices.Equal(fields, []string{"digested"}):
+		return "its digest was read"
+	}
+	return pg.fieldList(fields, before, after)
 }
