@@ -22,8 +22,14 @@ func (v *Undo) Decide(s Snap, c Command) ([]Event, error) {
 	if len(v.Events) == 0 {
 		return nil, refuse(RuleMissing, "there is nothing to undo in %s", d.Scope()).hint("cadre log")
 	}
+	// What several wrote to files may have come in with one command: each takes back its own.
+	mine := slices.DeleteFunc(slices.Clone(v.Events), func(e Event) bool { return d.mayUndo(e) != nil })
+	events := mine
+	if len(mine) == 0 {
+		events = v.Events // what else speaks against it is said first
+	}
 	for _, joins := range []bool{false, true} {
-		for _, e := range slices.Backward(v.Events) {
+		for _, e := range slices.Backward(events) {
 			if e.joins() != joins {
 				continue
 			}
@@ -32,8 +38,8 @@ func (v *Undo) Decide(s Snap, c Command) ([]Event, error) {
 			}
 		}
 	}
-	if err := d.mayUndo(v.Events[0]); err != nil {
-		return nil, err
+	if len(mine) == 0 {
+		return nil, d.mayUndo(v.Events[0])
 	}
 	return d.finish()
 }

@@ -1,6 +1,7 @@
 package cadre
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -185,5 +186,27 @@ func TestANewEpochSaysWhatIsMissing(t *testing.T) {
 	}
 	if next := w.add("b"); next != taskIDOf(anchor.Next) {
 		t.Errorf("the next id is %s, the anchor had used all below %d", next, anchor.Next)
+	}
+}
+
+// What two members wrote to files comes in with one command. Each takes back its own.
+func TestUndoOfWhatSeveralWrote(t *testing.T) {
+	w := newTeam(t, "ann", "bob")
+	first, second := w.add("first"), w.add("second")
+	_, r, err := w.try(External, &Foreign{Tasks: []ForeignTask{
+		{ID: first, By: member("bob"), Digest: "a", Metadata: map[string]json.RawMessage{"by": []byte(`"bob"`)}},
+		{ID: second, By: member("ann"), Digest: "b", Metadata: map[string]json.RawMessage{"by": []byte(`"ann"`)}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	says := func(id TaskID) string { return string(w.task(id).Metadata["by"]) }
+	w.must(member("bob"), &Undo{Events: r.Events})
+	if says(first) != "" || says(second) != `"ann"` {
+		t.Errorf("bob took back his, and they say %q and %q", says(first), says(second))
+	}
+	w.must(member("ann"), &Undo{Events: r.Events})
+	if says(second) != "" {
+		t.Errorf("ann took back hers, and it says %q", says(second))
 	}
 }
