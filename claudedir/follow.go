@@ -64,7 +64,7 @@ func (s *Store) follow(ctx context.Context, scope cadre.Scope) {
 			s.watchFolders(watcher, scope)
 		}
 		began := time.Now()
-		s.warn(scope, s.Refresh(ctx, scope))
+		s.warn(scope, s.refreshed(ctx, scope))
 		if time.Since(confirmed) > confirmEvery {
 			confirmed = time.Now()
 			s.warn(scope, errors.Join(s.confirm(ctx, scope), s.Listen(ctx, scope)))
@@ -84,7 +84,9 @@ func (s *Store) follow(ctx context.Context, scope cadre.Scope) {
 				}
 				if len(l.tasks)+len(l.inboxes) > 0 || l.team {
 					_, err := s.sync(ctx, scope, l)
-					s.warn(scope, err)
+					if hearing = !errors.Is(err, cadre.ErrNotFound); hearing { // an archived one may be there again
+						s.warn(scope, err)
+					}
 				}
 			case <-lost: // hints were lost
 				hearing = false
@@ -92,6 +94,16 @@ func (s *Store) follow(ctx context.Context, scope cadre.Scope) {
 		}
 		pause.Stop()
 	}
+}
+
+// refreshed is Refresh for who follows a scope: an archived one comes back when its
+// client makes the team again, and has nothing to look at until then.
+func (s *Store) refreshed(ctx context.Context, scope cadre.Scope) error {
+	err := s.Refresh(ctx, scope)
+	if errors.Is(err, cadre.ErrNotFound) && !s.LookOnly {
+		err = s.revive(ctx, scope)
+	}
+	return err
 }
 
 // watchFolders listens to a scope's folders, and to those above, in which they

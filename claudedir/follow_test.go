@@ -201,3 +201,28 @@ func TestAFollowerSeesATeamAppear(t *testing.T) {
 	w.foreign("1", "from the client", map[string]any{"metadata": json.RawMessage(`{"a":1}`)})
 	w.until(seen, func(e cadre.Event) bool { return e.Object.ID == "1" })
 }
+
+// The client deletes the team and makes it again: who follows it sees both.
+func TestAFollowerSeesATeamComeBack(t *testing.T) {
+	w := newWorld(t)
+	config := claudefile.Config{
+		Name: string(list), CreatedAt: 1000, LeadAgentID: "team-lead@docs", LeadSessionID: "s",
+		Members: []claudefile.Member{{AgentID: "team-lead@docs", Name: "team-lead", Subscriptions: []string{}}},
+	}
+	write := func() { w.write(w.path("teams", string(list), "config.json"), string(config.Write(nil))) }
+	write()
+	w.must(&cadre.TeamShow{})
+	seen := w.followed()
+	moved := func(to cadre.Where) func(cadre.Event) bool {
+		return func(e cadre.Event) bool {
+			log, ok := e.After.(*cadre.Log)
+			return ok && log.Where == to
+		}
+	}
+	if err := errors.Join(os.RemoveAll(w.path("teams", string(list))), os.RemoveAll(w.path("tasks", string(list)))); err != nil {
+		t.Fatal(err)
+	}
+	w.until(seen, moved(cadre.Archive))
+	write()
+	w.until(seen, moved(cadre.Live))
+}

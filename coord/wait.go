@@ -77,21 +77,41 @@ func (v *Watch) Run(ctx context.Context, s *Session) (any, error) {
 	}}, nil
 }
 
-// follow gives events from a place on, until the one that was waited for.
+// follow gives events from a place on, until the one that was waited for. It goes along
+// with a list that gets another name.
 func (s *Session) follow(ctx context.Context, head cadre.Head, follow bool, until *condition) iter.Seq2[cadre.Event, error] {
 	return func(yield func(cadre.Event, error) bool) {
-		for e, err := range s.Store.Events(ctx, s.Scope, head, follow) {
-			if err == nil && e.SignOfLife() {
-				continue
-			}
-			if err == nil {
-				err = s.stillValid(ctx)
-			}
-			if !yield(e, err) || err != nil || until != nil && until.met(e.After) {
-				return
+		for scope, next := s.Scope, cadre.Scope(""); scope != ""; scope, next = next, "" {
+			for e, err := range s.Store.Events(ctx, scope, head, follow) {
+				if err == nil {
+					head.Seq, head.Hash = e.Seq, e.Hash
+				}
+				if err == nil && e.SignOfLife() {
+					continue
+				}
+				if end, ok := errors.AsType[*cadre.EpochError](err); ok && end.Head.Epoch == "" {
+					if next, err = s.renamed(ctx, scope); err == nil {
+						break
+					}
+				}
+				if err == nil {
+					err = s.stillValid(ctx)
+				}
+				if !yield(e, err) || err != nil || until != nil && until.met(e.After) {
+					return
+				}
 			}
 		}
 	}
+}
+
+// renamed is the name that a client gave a list whose log is gone under its own.
+func (s *Session) renamed(ctx context.Context, scope cadre.Scope) (cadre.Scope, error) {
+	next, err := s.there(ctx, cadre.SessionTeam(string(scope)))
+	if err == nil && next == "" {
+		err = cadre.Refuse(cadre.RuleMissing, "cadre team list --all", "there is no %s any more", scope)
+	}
+	return next, err
 }
 
 // guard has the store put back from now on what members may not write. It is for
