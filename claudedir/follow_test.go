@@ -27,6 +27,9 @@ func (w *world) followed() <-chan cadre.Event {
 // follower gives the events that a follower sees, until the test ends.
 func (w *world) follower() <-chan cadre.Event {
 	w.Helper()
+	if err := os.MkdirAll(w.dir, 0o700); err != nil { // in a folder that is not there nothing can be heard
+		w.Fatal(err)
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	seen, done := make(chan cadre.Event, 100), make(chan struct{})
 	var head cadre.Head
