@@ -163,7 +163,7 @@ func (s *Session) maybe(ctx context.Context) string {
 	words := func(scope cadre.Scope) string { return strings.Trim(strings.ToLower(string(scope)), "-0123456789") }
 	near, least := cadre.Scope(""), 3
 	for info, err := range s.Store.Scopes(ctx) {
-		if err != nil {
+		if err != nil || info.Scope == s.Scope { // it is there: a client made it
 			return ""
 		}
 		far := cadre.Distance(strings.ToLower(string(s.Scope)), strings.ToLower(string(info.Scope)))
