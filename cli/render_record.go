@@ -13,6 +13,10 @@ func (pg *page) log(events []cadre.Event) {
 		return
 	}
 	pg.eventTable(events, "").print(pg)
+	const usual = 50 // what --limit is without
+	if len(events) == usual {
+		pg.talk("only the newest %d are shown; with --limit 0 all of them", usual)
+	}
 }
 
 func (pg *page) eventTable(events []cadre.Event, indent string) *table {

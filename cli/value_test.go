@@ -91,9 +91,14 @@ func TestSetValue(t *testing.T) {
 	}
 }
 
-func TestParseDurationKnowsDays(t *testing.T) {
-	if d, err := coord.ParseDuration("2d"); err != nil || d != 48*time.Hour {
-		t.Errorf("ParseDuration(2d) = %v, %v", d, err)
+func TestParseDurationKnowsDaysAndWeeks(t *testing.T) {
+	for text, want := range map[string]time.Duration{"2d": 48 * time.Hour, "1w": 168 * time.Hour} {
+		if d, err := coord.ParseDuration(text); err != nil || d != want {
+			t.Errorf("ParseDuration(%s) = %v, %v", text, d, err)
+		}
+	}
+	if d, err := coord.ParseDuration("99999999999w"); err == nil {
+		t.Errorf("a length past all time is %v", d)
 	}
 }
 

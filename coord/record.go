@@ -123,11 +123,14 @@ func (s *Session) seqSince(ctx context.Context, point string) (cadre.Seq, error)
 	return last, nil
 }
 
-// ParseDuration reads a length of time as in 90s, 10m or 2h30m; days are allowed too.
+// ParseDuration reads a length of time as in 90s, 10m or 2h30m; days and weeks are
+// allowed too.
 func ParseDuration(text string) (time.Duration, error) {
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		if n, err := strconv.Atoi(days); err == nil && n >= 0 && n <= 36500 {
-			return time.Duration(n) * 24 * time.Hour, nil
+	for unit, days := range map[string]int{"d": 1, "w": 7} {
+		if number, ok := strings.CutSuffix(text, unit); ok {
+			if n, err := strconv.Atoi(number); err == nil && n >= 0 && n <= 36500/days {
+				return time.Duration(n*days) * 24 * time.Hour, nil
+			}
 		}
 	}
 	d, err := time.ParseDuration(text)
@@ -153,7 +156,7 @@ func parseTime(text string, now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, cadre.Refuse(cadre.RuleValue, "cadre log", "%q is no point in the log: use an event's number, a time as in 2026-01-31T15:04:05Z, or an age as in 2h", text)
+	return time.Time{}, cadre.Refuse(cadre.RuleValue, "cadre log", "%q is no point in the log: use an event's number, a day or a time as in 2026-01-31 or 2026-01-31T15:04:05Z, or an age as in 2h or 7d", text)
 }
 
 // At shows the list as it was.
