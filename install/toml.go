@@ -101,7 +101,7 @@ type part struct {
 // where they are.
 func cut(text []byte) (rest []byte, found []part, err error) {
 	if wrong, ok := errors.AsType[toml.ParseError](toml.Unmarshal(text, &map[string]any{})); ok {
-		before := text[:min(wrong.Position.Start, len(text))] // where a line ends too soon, its own Line is the next
+		before := text[:min(max(0, wrong.Position.Start), len(text))] // where a line ends too soon, its own Line is the next
 		return nil, nil, &BrokenError{1 + bytes.Count(before, []byte("\n")), "TOML", wrong.Message}
 	}
 	plain, err := withoutStrings(text)
