@@ -2,6 +2,7 @@ package claudedir
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"cadre"
@@ -20,9 +21,6 @@ const (
 // confirm holds the mail that clients took against their transcripts: what was
 // shown is confirmed, what was lost is sent again, once.
 func (s *Store) confirm(ctx context.Context, scope cadre.Scope) error {
-	if s.Who == nil || s.LookOnly {
-		return nil
-	}
 	taken, err := s.taken(ctx, scope)
 	if err != nil || len(taken) == 0 {
 		return err
@@ -49,8 +47,17 @@ func (s *Store) confirm(ctx context.Context, scope cadre.Scope) error {
 func (s *Store) taken(ctx context.Context, scope cadre.Scope) (out []*cadre.Message, err error) {
 	recent := map[cadre.MessageID]bool{}
 	var head cadre.Head
-	err = s.Store.View(ctx, scope, func(snap cadre.Snap) error { head = snap.Head(); return nil })
-	if err != nil {
+	client := false
+	err = s.Store.View(ctx, scope, func(snap cadre.Snap) error {
+		head = snap.Head()
+		for m, err := range snap.Members() {
+			if client = err == nil && m.Backend == cadre.BackendClient && m.State != cadre.StateDeparted; client || err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil || !client {
 		return nil, err
 	}
 	from := cadre.Head{Epoch: head.Epoch, Seq: head.Seq - min(head.Seq, mostRecent)}
@@ -85,12 +92,18 @@ func (s *Store) taken(ctx context.Context, scope cadre.Scope) (out []*cadre.Mess
 	return out, err
 }
 
-// Listen notes which members fell silent in the middle of their work and which are
-// heard again, as far as what clients keep about themselves tells.
+// Listen notes what clients keep about themselves tells: which mail was shown and which
+// was lost, which members fell silent in the middle of their work and which are heard
+// again.
 func (s *Store) Listen(ctx context.Context, scope cadre.Scope) error {
 	if s.Who == nil || s.LookOnly || !kept(scope) {
 		return nil
 	}
+	return errors.Join(s.confirm(ctx, scope), s.hear(ctx, scope))
+}
+
+// hear notes who fell silent and who is heard again.
+func (s *Store) hear(ctx context.Context, scope cadre.Scope) error {
 	v := &cadre.ClientsHeard{}
 	c := cadre.Command{Actor: cadre.Self, Door: door, Verb: "clients heard", Now: s.now()}
 	changed := false

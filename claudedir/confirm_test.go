@@ -29,9 +29,10 @@ func (d diary) Shown(_ cadre.Scope, m *cadre.Message) (time.Time, bool) {
 	return at, ok
 }
 
-// A client that marks everything in its inbox when it has read some of it loses
-// what came in between. Its transcript shows that, and the mail is sent again.
-func TestMailThatAClientLostIsSentAgainOnce(t *testing.T) {
+// lostMail is a team whose bob has taken two messages at once, ten minutes ago, and was
+// shown the first. It gives his inbox.
+func lostMail(t *testing.T) (*world, string) {
+	t.Helper()
 	w := newWorld(t)
 	start := time.Now().Add(-10 * time.Minute)
 	w.clock = start
@@ -58,6 +59,13 @@ func TestMailThatAClientLostIsSentAgainOnce(t *testing.T) {
 	w.clock = start.Add(time.Second)
 	w.ids()
 	w.clock = time.Time{} // and now is ten minutes later
+	return w, inbox
+}
+
+// A client that marks everything in its inbox when it has read some of it loses
+// what came in between. Its transcript shows that, and the mail is sent again.
+func TestMailThatAClientLostIsSentAgainOnce(t *testing.T) {
+	w, inbox := lostMail(t)
 	seen := w.followed()
 	e := w.until(seen, func(e cadre.Event) bool { m, ok := e.After.(*cadre.Message); return ok && m.Again != "" })
 	again := e.After.(*cadre.Message)
@@ -65,7 +73,7 @@ func TestMailThatAClientLostIsSentAgainOnce(t *testing.T) {
 		t.Fatalf("sent again: %+v", again)
 	}
 	w.ids() // the event may be seen before the files are written
-	entries, err = claudefile.ReadInbox(w.read(inbox))
+	entries, err := claudefile.ReadInbox(w.read(inbox))
 	if err != nil || len(entries) != 3 || entries[2].Text != "lost" || entries[2].Read {
 		t.Fatalf("the inbox has %d entries, %v", len(entries), err)
 	}
@@ -73,6 +81,19 @@ func TestMailThatAClientLostIsSentAgainOnce(t *testing.T) {
 		if m.Text == "seen" && m.ConfirmedAt == nil {
 			t.Error("what was shown is not confirmed")
 		}
+	}
+}
+
+// Whoever looks at the team has lost mail sent again, also where nobody follows it.
+func TestLookingFindsLostMail(t *testing.T) {
+	w, inbox := lostMail(t)
+	for range 2 {
+		if err := w.store.Listen(t.Context(), list); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if entries, err := claudefile.ReadInbox(w.read(inbox)); err != nil || len(entries) != 3 || entries[2].Text != "lost" || entries[2].Read {
+		t.Errorf("the inbox has %+v, %v", entries, err)
 	}
 }
 

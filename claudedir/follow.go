@@ -67,7 +67,7 @@ func (s *Store) follow(ctx context.Context, scope cadre.Scope) {
 		s.warn(scope, s.refreshed(ctx, scope))
 		if time.Since(confirmed) > confirmEvery {
 			confirmed = time.Now()
-			s.warn(scope, errors.Join(s.confirm(ctx, scope), s.Listen(ctx, scope)))
+			s.warn(scope, s.Listen(ctx, scope))
 		}
 		pause := time.NewTimer(max(rescan, rescanShare*time.Since(began)))
 		for hearing := true; hearing; {

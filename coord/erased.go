@@ -202,7 +202,7 @@ func (v *MemberList) Run(ctx context.Context, s *Session) (any, error) {
 }
 
 // Listener is a store that can tell when those who work with its files last said
-// something, and notes who fell silent.
+// something and what they were shown, and notes who fell silent and which mail was lost.
 type Listener interface {
 	Listen(context.Context, cadre.Scope) error
 }
@@ -220,7 +220,7 @@ func (s *Session) listen(ctx context.Context) (stranded bool) {
 		stranded, err = s.Runtime.Recover(ctx, s)
 	}
 	if err != nil && !errors.Is(err, cadre.ErrNotFound) {
-		s.warn("who fell silent is not known: %v", err)
+		s.warn("who fell silent, or lost mail, is not known: %v", err)
 	}
 	return stranded
 }
