@@ -48,6 +48,32 @@ func completeFlag(cmd *cobra.Command, name string, known []string) {
 	}
 }
 
+// completeNamed offers what there is of what a flag names: tasks, members or teams.
+func (p *program) completeNamed(cmd *cobra.Command, flag, place string) {
+	if place == "" {
+		return
+	}
+	offer := func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+		return p.offers(cmd.Context(), "", place), cobra.ShellCompDirectiveNoFileComp
+	}
+	if err := cmd.RegisterFlagCompletionFunc(flag, offer); err != nil {
+		panic(err) // it has that flag, and only once
+	}
+}
+
+// names says what a flag names, as the place of an argument does; empty for nothing
+// that there is a list of.
+func (f field) names() string {
+	switch f.value.Interface().(type) {
+	case cadre.TaskID, []cadre.TaskID:
+		return "ID"
+	}
+	if f.name == "owner" || f.name == "by" {
+		return "NAME"
+	}
+	return ""
+}
+
 // offers lists values with a word about each.
 func (p *program) offers(ctx context.Context, noun, place string) []string {
 	var name string

@@ -197,5 +197,12 @@ func (p *program) helpCommand() *cobra.Command {
 			}
 			return found.Help()
 		},
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			found, rest, err := p.root.Find(args)
+			if err != nil || len(rest) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return each(found.Commands(), func(c *cobra.Command) string { return c.Name() + "\t" + c.Short }), cobra.ShellCompDirectiveNoFileComp
+		},
 	}
 }

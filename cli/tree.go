@@ -77,6 +77,9 @@ func (p *program) addGlobalFlags() {
 	flags.BoolVarP(&p.quiet, "quiet", "q", false, "answer with ids only, one a line")
 	flags.StringVar(&p.color, "color", "auto", "auto, always or never")
 	completeFlag(p.root, "color", []string{"auto", "always", "never"})
+	for flag, place := range map[string]string{"scope": "TEAM", "team": "TEAM", "as": "NAME"} {
+		p.completeNamed(p.root, flag, place)
+	}
 }
 
 // nounCommand is a group of verbs. Alone it explains itself; todo shows the list.
@@ -141,6 +144,7 @@ func (p *program) bind(cmd *cobra.Command) {
 			flag.NoOptDefVal = "true"
 		}
 		completeFlag(cmd, f.name, f.known)
+		p.completeNamed(cmd, f.name, f.names())
 	}
 	cmd.ValidArgsFunction = p.completeArgs(c)
 }
