@@ -76,6 +76,19 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
+// plainBash is for a bash without the package bash-completion, which the script before it
+// relies on: words are then as bash splits them, and files are what bash itself offers.
+const plainBash = `
+if ! declare -F _get_comp_words_by_ref >/dev/null; then
+    __cadre_init_completion()
+    {
+        COMPREPLY=() words=("${COMP_WORDS[@]}") cword=$COMP_CWORD
+        cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
+    }
+    declare -F _filedir >/dev/null || _filedir() { :; }
+fi
+`
+
 func (p *program) completionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "completion", Short: "Write a shell's completion script: bash, zsh, fish or powershell",
@@ -87,7 +100,9 @@ func (p *program) completionCommand() *cobra.Command {
 			}
 			switch args[0] {
 			case "bash":
-				return p.root.GenBashCompletionV2(p.out, true)
+				err := p.root.GenBashCompletionV2(p.out, true)
+				p.printf("%s", plainBash)
+				return err
 			case "zsh":
 				return p.root.GenZshCompletion(p.out)
 			case "fish":
