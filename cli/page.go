@@ -183,11 +183,15 @@ func shortDuration(d time.Duration) string {
 	return fmt.Sprintf("%dd", d/(24*time.Hour))
 }
 
-// clock writes a moment: the time of day, with the date where it is not today.
+// clock writes a moment: the time of day, with the date where it is not today. A terminal
+// has room for no more of that than tells it from others.
 func (pg *page) clock(t time.Time) string {
 	t = t.In(pg.time.Location())
-	if t.Format(time.DateOnly) == pg.time.Format(time.DateOnly) {
+	switch {
+	case t.Format(time.DateOnly) == pg.time.Format(time.DateOnly):
 		return t.Format(time.TimeOnly)
+	case pg.cols > 0 && t.Year() == pg.time.Year():
+		return t.Format("01-02 15:04")
 	}
 	return t.Format(time.DateTime)
 }

@@ -8,8 +8,8 @@ import (
 )
 
 // table is rows in columns, without lines between them. A column in which every
-// cell is empty is left out. On a terminal the last column gives way, so that
-// a row is never broken; elsewhere nothing is cut.
+// cell is empty is left out. On a terminal the last column gives way, so that a row is
+// broken only where not even eight columns are left for it; elsewhere nothing is cut.
 type table struct {
 	columns []column
 	rows    [][]cell
@@ -85,7 +85,7 @@ func (t *table) widths(pg *page) []int {
 		}
 	}
 	if over := used - gutter - pg.cols; pg.cols > 0 && over > 0 {
-		widths[last] = max(8, widths[last]-over)
+		widths[last] = max(min(8, widths[last]), widths[last]-over)
 	}
 	return widths
 }
