@@ -116,11 +116,11 @@ func (d *draft) recipient(to string) (*Member, error) {
 	if err != nil || m != nil {
 		return m, err
 	}
-	team, err := d.Team()
+	members, err := collect(d.Members())
 	if err != nil {
 		return nil, err
 	}
-	if team == nil {
+	if len(members) == 0 { // a list without a team may have some, driven by hand
 		return nil, refuse(RuleMissing, "nobody in %s is called %s: it has no members", d.Scope(), clip(name, 64)).hint("cadre team create my-team")
 	}
 	near, err := d.near(name)

@@ -304,3 +304,16 @@ func TestImportIsAllOrNothing(t *testing.T) {
 	w.refused(RuleLead, as("ann"), &TaskImport{Lines: []ImportLine{{Subject: "a", Status: "completed"}}})
 	w.must(as("ann"), &TaskImport{Lines: []ImportLine{{Subject: "a"}}})
 }
+
+// A list without a team has the members that are driven by hand there.
+func TestRecipientInAListWithoutATeam(t *testing.T) {
+	w := newWorld(t, "docs")
+	w.add("a")
+	if e := w.refused(RuleMissing, operator, &MsgSend{To: "anna", Text: "x"}); !strings.Contains(e.Message, "no members") {
+		t.Errorf("where nobody is: %s", e.Message)
+	}
+	w.must(as("anne"), &TaskClaim{ID: "1"})
+	if e := w.refused(RuleMissing, operator, &MsgSend{To: "anna", Text: "x"}); !strings.Contains(e.Message, "did you mean anne?") {
+		t.Errorf("where anne is: %s", e.Message)
+	}
+}
