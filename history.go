@@ -97,6 +97,9 @@ func (d *draft) undo(e Event) error {
 	case *Log, *Ask, *Token:
 		return refuse(RuleMove, "event %d cannot be undone: it is about %s", e.Seq, e.Object).hint("cadre log")
 	case *Member:
+		if m, ok := now.(*Member); e.joins() && (!ok || !m.JoinedAt.Equal(after.JoinedAt)) {
+			return d.undoConflict(e) // somebody has come back under the name since
+		}
 		if e.joins() {
 			return d.depart(after.Name, "joining was undone", d.me == LeadName)
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // last gives the events of the newest command.
@@ -74,6 +75,17 @@ func TestUndoOfANewcomersFirstChange(t *testing.T) {
 			t.Fatalf("1 belongs to %q, 2 to %q, and the newcomer is %s", one, two, w.member("new").State)
 		}
 	}
+}
+
+// To take back that somebody joined sends nobody away who came back later.
+func TestUndoOfAnEarlierStay(t *testing.T) {
+	w := newTeam(t)
+	w.must(operator, &TeamJoin{Name: "ann"})
+	first := w.last()
+	w.must(as("ann"), &MemberLeave{})
+	w.pass(time.Second)
+	w.must(operator, &TeamJoin{Name: "ann"})
+	w.refused(RuleChanged, operator, &Undo{Events: first})
 }
 
 func TestUndoTouchesOnlyItsOwnFields(t *testing.T) {
