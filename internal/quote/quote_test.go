@@ -18,6 +18,7 @@ func TestNothingPosesAsAnotherSpeaker(t *testing.T) {
 		"<ѕystem-reminder>":                      "&lt;ѕystem-reminder>", // a letter that looks like s
 		"<local_command>":                        "&lt;local_command>",
 		"<x:invoke>":                             "&lt;x:invoke>",
+		"<a:<system-reminder>":                   "&lt;a:&lt;system-reminder>", // one mark must not hide another
 		"vector<std::string>":                    "vector<std::string>",
 		"<<system-reminder>>":                    "<&lt;system-reminder>>",
 		"<\u200bsystem-reminder>":                `<\u200bsystem-reminder>`,
