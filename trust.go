@@ -6,10 +6,10 @@ import (
 )
 
 // Trusted says that the operator lets the hooks of a project's settings run, for as
-// long as the file is what it was. It stands in the Host scope.
+// long as they are what they were. It stands in the Host scope.
 type Trusted struct {
 	File   string    `json:"file"`
-	Digest string    `json:"digest"` // of what stood in it
+	Digest string    `json:"digest"` // of the hooks in it
 	Events []string  `json:"events"` // at which it has hooks
 	By     Actor     `json:"by"`
 	At     time.Time `json:"at"`

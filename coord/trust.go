@@ -2,6 +2,7 @@ package coord
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -43,7 +44,8 @@ func sameFolder(a, b string) bool {
 	return err == nil && err2 == nil && os.SameFile(first, second)
 }
 
-// settingsFile is a settings file of a project as it is now.
+// settingsFile is a settings file of a project as it is now. Its digest is that of the
+// hooks that Cadre runs: clients write other settings into it all the time.
 type settingsFile struct {
 	path, digest string
 	hooks        map[HookEvent][]HookCommand
@@ -77,8 +79,12 @@ func readProject(dir string) []settingsFile {
 		if err == nil {
 			hooks, err = ParseHooks(data, f.path, nil)
 		}
+		if err == nil {
+			f.hooks = hooks.Commands
+			data, err = json.Marshal(f.hooks)
+		}
 		if f.err = err; err == nil {
-			f.digest, f.hooks = cadre.Digest(string(data)), hooks.Commands
+			f.digest = cadre.Digest(string(data))
 			for _, commands := range f.hooks {
 				for i := range commands {
 					commands[i].Project = dir
@@ -179,8 +185,8 @@ func (f settingsFile) state(known *cadre.Trusted) TrustState {
 	return Changed
 }
 
-// Trust has the hooks of a project's own settings run, as they are now: a file that is
-// changed is not trusted any more.
+// Trust has the hooks of a project's own settings run, as they are now: once one is
+// changed, the file is not trusted any more.
 type Trust struct {
 	Folder string `json:"folder,omitempty" arg:"[DIR]" help:"the project's folder, or one in it; this one without"`
 	List   bool   `json:"list,omitempty" help:"only show what is trusted, and what this project has"`
