@@ -92,7 +92,7 @@ func (p *program) flagError(cmd *cobra.Command, err error) error {
 			return usage(help, "%s has no flag -%s", cmd.CommandPath(), name)
 		}
 		if near := nearest(name, flagNames(cmd)); near != "" {
-			return usage(cmd.CommandPath()+" --"+near, "%s has no flag --%s; did you mean --%s?", cmd.CommandPath(), name, near)
+			return usage(help, "%s has no flag --%s; did you mean --%s?", cmd.CommandPath(), name, near)
 		}
 		return usage(help, "%s has no flag --%s", cmd.CommandPath(), name)
 	}
