@@ -148,8 +148,6 @@ func hitFile(trace string) bool {
 	return hit == 1
 }
 
-const noTeams = "there are no teams or lists yet\n  try: cadre team create my-team\n"
-
 // heal lets a command meet a fault in its files, and has the next one mend them. It
 // says whether the fault happened.
 func (m *machine) heal(sc scenario, p point, fault string, n *fileTally) bool {
@@ -184,8 +182,10 @@ func (m *machine) heal(sc scenario, p point, fault string, n *fileTally) bool {
 	}
 	next := m.run("task", "add", "the next", "--scope", "docs")
 	if next.code == 3 { // the team is gone
-		next = m.run("team", "list")
-		next.err = strings.TrimPrefix(next.err, noTeams)
+		next = m.run("team", "list", "--all")
+		if !strings.Contains(next.out, "docs") {
+			m.t.Errorf("the deleted team is not in the archive: %s\nafter %s", next, where)
+		}
 		if left, _ := filepath.Glob(m.claude("t*", "docs")); len(left) > 0 {
 			m.t.Errorf("the team is deleted, and these are left: %v\nafter %s", left, where)
 		}
