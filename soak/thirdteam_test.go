@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 	"time"
@@ -128,14 +127,22 @@ func (b *beside) sends(before map[cadre.TaskID]*cadre.Task) (must, error) {
 	}, b.inPlace(b.team("inboxes", "ann.json"), claudefile.WriteInbox(entries))
 }
 
-// takes takes the first message out of an inbox, as newer clients do: it is read
-// then, and no other.
+// takes takes the oldest message out of an inbox: it is read then, and no other. (A
+// client takes all of them. A later one that is gone alone was lost, and is put back.)
 func (b *beside) takes(before map[cadre.TaskID]*cadre.Task) (must, error) {
 	waiting, err := b.unread("ann")
 	entries := b.inbox("ann")
-	i := slices.IndexFunc(entries, func(e claudefile.Entry) bool {
-		return !e.Read && slices.Contains(slices.Collect(maps.Values(waiting)), e.Text)
-	})
+	i := -1
+	if err == nil {
+		err = b.inner.View(context.Background(), b.scope, func(s cadre.Snap) error {
+			for m, err := range s.Unread("ann") {
+				if i = slices.IndexFunc(entries, func(e claudefile.Entry) bool { return !e.Read && err == nil && e.Text == m.Text }); i >= 0 || err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
 	if err != nil || i < 0 || !b.lives("ann") {
 		return nil, err
 	}
