@@ -19,7 +19,7 @@ func (p *pass) foreignMail(in *intake, v *cadre.Foreign, name string, entries []
 		return err
 	}
 	there := map[cadre.MessageID]bool{}
-	var waits uint64 // the first message that its reader has not taken
+	var waits uint64 // the first message that its reader has not taken and would have
 	for _, e := range entries {
 		if e.From == "" && e.Text == "" {
 			continue
@@ -34,7 +34,7 @@ func (p *pass) foreignMail(in *intake, v *cadre.Foreign, name string, entries []
 			v.Mail = append(v.Mail, mailOf(id, to, e))
 		case e.Read:
 			v.Taken = append(v.Taken, id)
-		case m.ReadAt == nil && (waits == 0 || m.N < waits):
+		case m.ReadAt == nil && m.Dead == "" && m.Kind != cadre.MessageShutdownRequest && (waits == 0 || m.N < waits):
 			waits = m.N
 		}
 	}

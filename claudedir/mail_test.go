@@ -99,6 +99,24 @@ func TestAnOldCopyOfAnInbox(t *testing.T) {
 	w.check()
 }
 
+// A request to shut down that still stands in an inbox says nothing about the mail after
+// it: that was taken, and is not put back.
+func TestMailTakenBesideARequestToShutDown(t *testing.T) {
+	w := newTeam(t)
+	w.must(&cadre.AskShutdownOf{Name: "pane", Reason: "the end"})
+	w.must(&cadre.MsgSend{To: "pane", Text: "taken"})
+	w.write(w.inboxPath("pane"), string(claudefile.WriteInbox(w.inbox("pane")[:1])))
+	w.must(&cadre.MsgInbox{Name: "pane"})
+	var got []string
+	for _, m := range w.mail("pane") {
+		got = append(got, string(m.Kind)+" "+m.Message.State())
+	}
+	if want := []string{"shutdown_request stored", "message read"}; !slices.Equal(got, want) {
+		t.Errorf("the log has %q, want %q", got, want)
+	}
+	w.check()
+}
+
 // An entry is pruned after the inbox was looked at and before ours is written.
 func TestAnEntryPrunedBetweenOurReadAndWrite(t *testing.T) {
 	w := newTeam(t)

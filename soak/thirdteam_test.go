@@ -136,9 +136,10 @@ func (b *beside) takes(before map[cadre.TaskID]*cadre.Task) (must, error) {
 	if err == nil {
 		err = b.inner.View(context.Background(), b.scope, func(s cadre.Snap) error {
 			for m, err := range s.Unread("ann") {
-				if i = slices.IndexFunc(entries, func(e claudefile.Entry) bool { return !e.Read && err == nil && e.Text == m.Text }); i >= 0 || err != nil {
-					return err
+				if err == nil { // a task assignment has other words in the file, and is left
+					i = slices.IndexFunc(entries, func(e claudefile.Entry) bool { return !e.Read && e.Text == m.Text })
 				}
+				return err
 			}
 			return nil
 		})
