@@ -116,7 +116,7 @@ func (d *draft) hold(name string, length time.Duration) error {
 	if err != nil {
 		return err
 	}
-	if want := d.leaseOf(length); h != nil && h.Lease != nil && h.Lease.Boot == want.Boot && h.Lease.Until-d.cmd.Now.Up >= length*2/3 {
+	if now := d.cmd.Now; h != nil && h.Lease != nil && h.Lease.Boot == now.Boot && h.Lease.Until-now.Up >= length*2/3 {
 		return nil
 	}
 	return d.renew(name, length)

@@ -206,7 +206,8 @@ func (b *batch) update(sc *scope) error {
 }
 
 // record notes the new heads. A record that cannot be written says less, and is no
-// reason to take back what is durable.
+// reason to take back what is durable. It is done under the lock: after it, another
+// process may have erased the list, and a record without a log looks like a lost one.
 func (b *batch) record() {
 	for _, sc := range b.scopes {
 		if sc.changed {
